@@ -75,10 +75,10 @@ fn parts() -> Vec<(Command, Run)> {
         part(doctor::doctor, ["hive doctor", "hive doctor --json -"]),
         #[cfg(unix)]
         part(
-            |args| launch::launch(args, run::goes_on),
+            launch::launch,
             [
                 "hive launch --procs 4 -- run bfs --graph web.mtx --devices host:4",
-                "hive launch --procs 2 -- run pagerank --graph rmat:16 --devices host:8 --top 10",
+                "hive launch --procs 2 -- sweep configs/smoke.toml --output results",
             ],
         ),
         part(help::completions, ["hive completions bash", "hive completions zsh"]),

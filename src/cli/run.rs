@@ -1,14 +1,14 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{note, out, phase, say};
-use crate::fleet::{Fleet, OnFailure};
+use crate::fleet::{Company, Fleet, OnFailure};
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
-    compile_ahead, open_fleet, prepare, workload,
+    compile_ahead, prepare, workload,
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -178,12 +178,11 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     let loading = wants_graph.then(|| Loading::begin(&config, workload));
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
-    let mut fleet = phase("opening devices", || open_fleet(&config))?;
-    if config.on_failure == OnFailure::Continue && !fleet.is_on_one_host() {
-        return Err(Error::input(
-            "--on-failure continue: in this version processes on several hosts cannot go on without one; use stop",
-        ));
-    }
+    let (mut company, mut fleet) = phase("opening devices", || {
+        let company = Company::find(&config.fleet())?;
+        let fleet = company.open(config.fleet())?;
+        Ok::<_, Error>((company, fleet))
+    })?;
     clock.lap(Stage::Devices);
     let mut loaded = match loading {
         None => None,
@@ -205,7 +204,7 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
         if config.on_failure == OnFailure::Stop {
             return Err(error);
         }
-        fleet = failed.without_failed(config.fleet(), error)?;
+        fleet = company.without_failed(&failed, &config.fleet(), error)?;
         loaded = graph.map(|graph| Loaded { graph, kept: None });
     }
 }
@@ -277,17 +276,9 @@ fn fingerprint(config: &RunConfig) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(config).unwrap_or_default())
 }
 
-/// Whether the command of a process, from `run` on, goes on without those that fail.
+/// Whether a run goes on without processes that fail.
 #[cfg(unix)]
-pub(super) fn goes_on(command: &[OsString]) -> Result<bool> {
-    let told = |e: &clap::Error| Error::input(super::arguments::one_line(e));
-    let words = std::iter::once("hive".into()).chain(command.iter().cloned());
-    let matches = super::command().try_get_matches_from(words).map_err(|e| told(&e))?;
-    let Some(("run", matches)) = matches.subcommand() else {
-        return Err(Error::input(
-            "hive launch starts hive run: write hive launch --procs N -- run ...",
-        ));
-    };
+pub(super) fn goes_on(matches: &ArgMatches) -> Result<bool> {
     let Some((name, matches)) = matches.subcommand() else { return Ok(false) };
     let Some(workload) = workload(name) else { return Ok(false) };
     Ok(resolve(workload, matches)?.on_failure == OnFailure::Continue)

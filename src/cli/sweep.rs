@@ -3,13 +3,14 @@
 mod live;
 
 use super::console::{err, out, say};
+use crate::fleet::OnFailure;
 use crate::processes::Process;
 use crate::sweep::{
-    Cell, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
+    Cell, Event, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
 };
 use crate::units::plural;
 use crate::{Error, Result};
-use clap::{Parser, ValueHint};
+use clap::{ArgMatches, Parser, ValueHint};
 use live::Live;
 use std::path::PathBuf;
 
@@ -41,24 +42,33 @@ pub(super) struct Sweep {
 
 /// Exit code 1 when a cell failed, or when none ran: a sweep that measured nothing is no success.
 pub(super) fn sweep(args: Sweep) -> Result<()> {
-    Process::refuse("hive sweep")?;
     let mut config = SweepConfig::read(&args.config)?;
     args.set.iter().try_for_each(|text| config.set(text))?;
     let mut options = args.options;
     args.only.iter().try_for_each(|text| options.only.narrow(text))?;
     if args.dry_run {
+        Process::refuse("hive sweep --dry-run")?;
         return out(&(names(&config, &options)?.join("\n") + "\n"));
     }
     let output = args.output.unwrap_or_default();
-    let mut live = Live::new();
-    let cells = run_matrix(&config, &output, &options, &mut |event| live.see(event));
-    live.finish();
-    let cells = cells?;
+    let mut live: Option<Live> = None;
+    let mut observe = |event: Event<'_>| live.get_or_insert_with(Live::new).see(event);
+    let cells = run_matrix(&config, &output, &options, &mut observe);
+    live.iter().for_each(Live::finish);
+    let Some(cells) = cells? else { return Ok(()) };
     say(&table(&cells).to_string())?;
     if let Some(table) = scaling_table(&cells) {
         say(&format!("\n{table}"))?;
     }
     verdict(&cells)
+}
+
+/// Whether a sweep goes on without processes that fail.
+pub(super) fn goes_on(matches: &ArgMatches) -> Result<bool> {
+    let args: Sweep = super::read(matches)?;
+    let mut config = SweepConfig::read(&args.config)?;
+    args.set.iter().try_for_each(|text| config.set(text))?;
+    Ok(config.run.on_failure == OnFailure::Continue)
 }
 
 /// Failed cells: one in the last line, more a line each and then one line for all.

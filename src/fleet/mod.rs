@@ -3,6 +3,7 @@
 //! One named OS thread a local replica lives as long as the fleet. A program is a closure that every
 //! replica runs ([`Fleet::run`]); replicas talk only through merges and [`Replica::agree`].
 
+mod company;
 mod devices;
 mod open;
 mod placed;
@@ -13,6 +14,7 @@ pub use crate::collective::{
     ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Shares, Split, Ticket,
 };
 pub use crate::device::{DeviceInfo, Pretend};
+pub(crate) use company::Company;
 pub use devices::{CollectiveKind, Devices, Fault, FaultKind};
 pub(crate) use placed::Placed;
 pub(crate) use replica::Backend;
@@ -164,6 +166,8 @@ pub struct Fleet {
     /// A program is running.
     running: AtomicBool,
     dead: AtomicBool,
+    /// Its processes part with it.
+    parts: bool,
 }
 
 /// The replica whose programs a thread runs.
@@ -194,7 +198,9 @@ impl Fleet {
     /// [`Error::Machine`] when a device or library is missing, [`Error::Input`] when the options do
     /// not fit together.
     pub fn open(config: FleetConfig) -> Result<Fleet> {
-        open::open(config)
+        let mut fleet = Company::find(&config)?.open(config)?;
+        fleet.parts = true;
+        Ok(fleet)
     }
 
     /// Number of replicas.
@@ -212,38 +218,6 @@ impl Fleet {
         &self.info
     }
 
-    /// The fleet of those processes that are left after a failure of another one, on the devices of `config`: they share what their
-    /// hosts have. The run has to begin again. All of them must call this.
-    ///
-    /// # Errors
-    /// `error` itself where it is not that of another process; [`Error::Machine`] where it is not sure that those who do not
-    /// come have ended.
-    pub(crate) fn without_failed(&self, config: FleetConfig, error: Error) -> Result<Fleet> {
-        let Some(members) = self.rendezvous.processes() else { return Err(error) };
-        let links = &members.links;
-        let failed = match &error {
-            Error::Fault { rank, .. } => members.process_of(*rank),
-            _ => None,
-        };
-        let mut culprits = links.failed();
-        culprits.extend(failed);
-        if failed == Some(links.number()) || (culprits.is_empty() && !links.has_lost()) {
-            return Err(error);
-        }
-        let mut left = links.regroup(&culprits)?;
-        // Others may be lost while they find each other.
-        let fleet = loop {
-            match open::open_on(config.clone(), left.clone()) {
-                Err(_) if left.has_lost() => left = left.regroup(&[])?,
-                fleet => break fleet,
-            }
-        };
-        let lost = links.without(&left);
-        let mut fleet = fleet?;
-        fleet.info.lost = self.info.lost.iter().cloned().chain(lost).collect();
-        Ok(fleet)
-    }
-
     /// Waits until all processes have the answer, and all but the first until that one has told it.
     ///
     /// # Errors
@@ -253,11 +227,6 @@ impl Fleet {
         links.all("answer", Vec::new())?;
         links.solved();
         if self.info.process == 0 { Ok(()) } else { links.until_first_left() }
-    }
-
-    /// Whether all of its processes are on one host.
-    pub(crate) fn is_on_one_host(&self) -> bool {
-        self.links().is_none_or(|links| links.are_together())
     }
 
     fn links(&self) -> Option<&Arc<Links>> {
@@ -279,14 +248,7 @@ impl Fleet {
     /// # Errors
     /// [`Error::Input`], the same on all.
     pub(crate) fn same(&self, what: &str, fingerprint: impl FnOnce() -> u64) -> Result<()> {
-        let Some(links) = self.links() else { return Ok(()) };
-        let all = links.all(what, fingerprint().to_le_bytes().to_vec())?;
-        match all.iter().position(|other| *other != all[0]) {
-            None => Ok(()),
-            Some(other) => Err(Error::input(format!(
-                "process {other} has another {what} than process 0; start all processes with the same command and the same files"
-            ))),
-        }
+        self.links().map_or(Ok(()), |links| links.same(what, fingerprint()))
     }
 
     /// A stream of its own on the first GPU, if there are GPUs.
@@ -294,6 +256,9 @@ impl Fleet {
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
     pub(crate) fn side(&self) -> Result<Option<Side>> {
+        if self.info.backend != "cuda" {
+            return Ok(None);
+        }
         let sides = self.run(|replica| match &replica.backend {
             Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
             _ => Ok(None),
@@ -450,7 +415,7 @@ impl Drop for Fleet {
         if self.dead.load(Ordering::Acquire) {
             return; // a thread may be stuck in the driver: leave it
         }
-        self.links().into_iter().for_each(|links| links.bye());
+        self.links().filter(|_| self.parts).into_iter().for_each(|links| links.bye());
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 let _ = thread.join();

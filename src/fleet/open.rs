@@ -14,7 +14,7 @@ use crate::device::{
     Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
 };
 use crate::error::{Error, Result};
-use crate::processes::{Hears, Links, Members, Message, Process};
+use crate::processes::{Hears, Links, Members, Message};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -167,9 +167,6 @@ fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> 
     }
 }
 
-/// How long processes wait for each other when they start, in deadlines: launchers do not start all at once.
-const START_DEADLINES: f64 = 10.0;
-
 /// What each thread tells after its device has opened.
 type Opened = Result<(DeviceInfo, Option<Neighbour>)>;
 
@@ -180,20 +177,14 @@ struct Starting {
     member: Member,
 }
 
-pub(super) fn open(config: FleetConfig) -> Result<Fleet> {
-    let start = Instant::now();
+/// A fleet of the processes that these links are between, or of this one alone.
+pub(super) fn open_among(config: FleetConfig, links: Option<Arc<Links>>) -> Result<Fleet> {
     check_config(&config)?;
-    let Some(process) = Process::find(config.ranks, config.rendezvous.as_deref())? else {
-        return open_with(config, start, None);
-    };
-    let deadline = Duration::from_secs_f64(config.deadline_s);
-    open_on(config, Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?)
-}
-
-/// A fleet of the processes that these links are between.
-pub(super) fn open_on(config: FleetConfig, links: Arc<Links>) -> Result<Fleet> {
-    open_with(config, Instant::now(), Some(links.clone()))
-        .inspect_err(|error| links.send_all(&Message::Fails(error.clone())))
+    let opened = open_with(config, Instant::now(), links.clone());
+    if let (Some(links), Err(error)) = (&links, &opened) {
+        links.send_all(&Message::Fails(error.clone()));
+    }
+    opened
 }
 
 fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> Result<Fleet> {
@@ -294,10 +285,10 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
     };
     let members = starting.into_iter().map(|s| s.member).collect();
     let (running, dead) = (AtomicBool::new(false), AtomicBool::new(false));
-    Ok(Fleet { info, members, rendezvous, running, dead })
+    Ok(Fleet { info, members, rendezvous, running, dead, parts: false })
 }
 
-fn check_config(config: &FleetConfig) -> Result<()> {
+pub(super) fn check_config(config: &FleetConfig) -> Result<()> {
     if !(config.deadline_s > 0.0 && config.deadline_s <= 86_400.0) {
         let given = config.deadline_s;
         return Err(Error::input(format!("--deadline {given}: use seconds above 0, up to 86400")));

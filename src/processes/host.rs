@@ -23,6 +23,8 @@ pub(crate) struct Host {
 
 /// How long a process may take to die.
 const DYING: Duration = Duration::from_secs(2);
+/// How long one that is leaving may take to end by itself.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// Where this process runs.
 pub(super) fn own_place() -> Place {
@@ -46,18 +48,20 @@ fn started(pid: i32) -> Option<String> {
 }
 
 impl Place {
-    /// Kills the process, which is of this host, and says whether it is dead.
-    pub fn kill(&self) -> bool {
+    /// Kills the process, which is of this host, and says whether it is dead. One that is `leaving` may end by itself first.
+    pub fn end(&self, leaving: bool) -> bool {
         if self.since.is_empty() {
             return false;
         }
-        let until = Instant::now() + DYING;
+        let begin = Instant::now();
         while started(self.pid).is_some_and(|since| since == self.since) {
             #[cfg(unix)]
-            if let Some(pid) = rustix::process::Pid::from_raw(self.pid) {
+            if (!leaving || begin.elapsed() > LEAVING)
+                && let Some(pid) = rustix::process::Pid::from_raw(self.pid)
+            {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
-            if Instant::now() > until {
+            if begin.elapsed() > DYING {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -11,7 +11,7 @@ use super::named;
 use crate::error::{Error, Result};
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -48,6 +48,8 @@ pub(super) struct Inbox {
     pub left: Vec<bool>,
     pub gone: Vec<bool>,
     failed_by: Vec<Option<Error>>,
+    /// Somebody looks for those that are left.
+    regroups: bool,
     /// What ends all that waits here.
     failed: Option<Error>,
 }
@@ -66,13 +68,14 @@ pub(crate) struct Links {
     links: Vec<Option<Mutex<TcpStream>>>,
     inbox: Mutex<Inbox>,
     changed: Condvar,
-    hears: OnceLock<Weak<dyn Hears>>,
+    /// The fleet that is told what the others say: fleets follow one another.
+    hears: Mutex<Option<Weak<dyn Hears>>>,
     pub(super) deadline: Duration,
     bye: OnceLock<()>,
     /// Whether all processes have the answer.
     solved: AtomicBool,
-    /// Where this process listens, and where each does, by number.
-    pub(super) listener: TcpListener,
+    /// Where this process listens when processes look for each other, and where each does, by number.
+    pub(super) door: SocketAddr,
     pub(super) places: Vec<String>,
 }
 
@@ -131,7 +134,10 @@ impl Links {
         connected: Connected,
         deadline: Duration,
     ) -> Result<Arc<Links>> {
+        // Nobody listens until processes look for each other again.
         let Connected { hellos, streams, listener, places } = connected;
+        let door = listener.local_addr().map_err(broken)?;
+        drop(listener);
         let count = process.count;
         let mut inbox = Inbox::default();
         inbox.said.resize_with(count, VecDeque::new);
@@ -164,11 +170,11 @@ impl Links {
             links,
             inbox: Mutex::new(inbox),
             changed: Condvar::new(),
-            hears: OnceLock::new(),
+            hears: Mutex::new(None),
             deadline,
             bye: OnceLock::new(),
             solved: AtomicBool::new(false),
-            listener,
+            door,
             places,
         });
         for (number, stream) in readers {
@@ -211,7 +217,7 @@ impl Links {
 
     /// Says who is told of what the others say, from now on. What they say before is kept.
     pub fn told_to(&self, hears: Weak<dyn Hears>) {
-        let _ = self.hears.set(hears);
+        *lock(&self.hears) = Some(hears);
     }
 
     pub(super) fn inbox(&self) -> MutexGuard<'_, Inbox> {
@@ -219,7 +225,7 @@ impl Links {
     }
 
     fn hearer(&self) -> Option<Arc<dyn Hears>> {
-        self.hears.get().and_then(Weak::upgrade)
+        lock(&self.hears).as_ref().and_then(Weak::upgrade)
     }
 
     /// Sends a message to all others. That one cannot be reached is a failure of the fleet, not of this call.
@@ -309,6 +315,28 @@ impl Links {
         Ok(said)
     }
 
+    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.
+    ///
+    /// # Errors
+    /// [`Error::Input`], the same on all.
+    pub fn same(&self, what: &str, fingerprint: u64) -> Result<()> {
+        let all = self.all(what, fingerprint.to_le_bytes().to_vec())?;
+        match all.iter().position(|other| *other != all[0]) {
+            None => Ok(()),
+            Some(other) => Err(Error::input(format!(
+                "process {other} has another {what} than process 0; start all processes with the same command and the same files"
+            ))),
+        }
+    }
+
+    /// What a process has ended with that took its leave.
+    pub fn ended(&self) -> Option<Error> {
+        let inbox = self.inbox();
+        let process = inbox.left.iter().position(|left| *left)?;
+        let text = || format!("process {process} ({}) has ended", self.host(process).name);
+        Some(inbox.failed_by[process].clone().unwrap_or_else(|| Error::machine(text())))
+    }
+
     /// Fills `into` with what replica `from`, which is of `process`, has sent for replica `to`.
     pub fn take_data(
         &self,
@@ -360,6 +388,10 @@ impl Links {
         }
     }
 
+    pub(super) fn has_left(&self, process: usize) -> bool {
+        self.inbox().left[process]
+    }
+
     /// Whether a process has gone, has taken its leave, or shows no sign of life.
     pub(super) fn is_out(&self, process: usize) -> bool {
         let inbox = self.inbox();
@@ -367,9 +399,10 @@ impl Links {
         inbox.gone[process] || inbox.left[process] || silent
     }
 
-    /// Whether a process has gone without a word.
-    pub fn has_lost(&self) -> bool {
-        self.inbox().gone.contains(&true)
+    /// Whether those who are left must find each other again: one has gone without a word, or looks for them.
+    pub fn must_regroup(&self) -> bool {
+        let inbox = self.inbox();
+        inbox.regroups || inbox.gone.contains(&true)
     }
 
     /// Processes that failed by themselves: of memory, say.
@@ -439,7 +472,7 @@ impl Links {
         match self.hearer() {
             Some(hears) => hears.gone(process, why),
             None => self.fail(&Error::machine(format!(
-                "process {process} ({}) has gone while the fleet was made ({why}); see what it said",
+                "process {process} ({}) has gone ({why}); see what it said",
                 self.host(process).name
             ))),
         }
@@ -473,6 +506,7 @@ impl Links {
             message => {
                 match &message {
                     Message::Bye => inbox.left[from] = true,
+                    Message::Regroups => inbox.regroups = true,
                     Message::Fails(error) => {
                         inbox.failed_by[from].get_or_insert_with(|| error.clone());
                     }
@@ -480,6 +514,13 @@ impl Links {
                 }
                 self.changed.notify_all();
                 drop(inbox);
+                let message = match message {
+                    Message::Regroups => {
+                        let text = format!("process {from} looks for those that are left");
+                        Message::Fails(Error::machine(text))
+                    }
+                    message => message,
+                };
                 let hearer = self.hearer().filter(|_| !self.solved.load(Ordering::Acquire));
                 match (hearer, message) {
                     (Some(hears), message) => hears.hears(from, message),

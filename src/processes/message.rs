@@ -50,6 +50,8 @@ pub(crate) enum Message {
         bytes: Vec<u8>,
         last: bool,
     },
+    /// Something has failed: the process looks for those that are left.
+    Regroups,
     /// The process needs nobody any more.
     Bye,
 }

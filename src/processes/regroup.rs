@@ -5,7 +5,7 @@ use super::launcher::Process;
 use super::links::{BEAT, Links, is_early};
 use super::message::{Hello, Message, broken, receive_message};
 use crate::error::{Error, Result};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,29 +13,23 @@ use std::time::{Duration, Instant};
 const REGROUP_DEADLINES: f64 = 20.0;
 
 impl Links {
-    /// Whether all processes are on one host.
-    pub fn are_together(&self) -> bool {
-        self.hellos.iter().all(|hello| hello.place.host == self.hellos[0].place.host)
-    }
-
     /// Finds those of the other processes that are left after a failure, which is not of this process. `culprits` have failed, too.
-    /// The first that is left leads: it waits for those that live, and kills the others.
+    /// The first that is left leads: it waits for those that live, and kills the others of its host. Those of other hosts it
+    /// cannot kill: they may go on, too, without this one. So it needs more than half.
     ///
     /// # Errors
-    /// [`Error::Machine`] where processes are on several hosts: it would not be known who is dead.
+    /// [`Error::Machine`] where too few are left, or one cannot be killed.
     pub fn regroup(&self, culprits: &[usize]) -> Result<Arc<Links>> {
-        if !self.are_together() {
-            return Err(Error::machine(
-                "those who are left go on only on one host in this version; use --on-failure stop",
-            ));
-        }
         for process in culprits {
             self.inbox().gone[*process] = true;
         }
+        // Others may not know yet that something has failed.
+        self.send_all(&Message::Regroups);
         let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
-        let port = self.listener.local_addr().map_or(0, |at| at.port());
-        let hello = Hello::of(&self.process, port);
-        let listener = self.listener.try_clone().map_err(broken)?;
+        let hello = Hello::of(&self.process, self.door.port());
+        let listener = TcpListener::bind(self.door).map_err(|e| {
+            Error::machine(format!("{}: this process cannot listen there again: {e}", self.door))
+        })?;
         for leader in 0..self.number() {
             if let Some((first, places, hellos)) = self.follow(leader, &hello) {
                 let number = hellos.iter().position(|other| other.place == hello.place);
@@ -67,8 +61,11 @@ impl Links {
         }
         let out =
             self.hellos.iter().filter(|other| other.number != own && came[other.number].is_none());
+        let mut unknown = 0;
         for other in out {
-            if !other.place.kill() {
+            if other.place.host != hello.place.host {
+                unknown += 1;
+            } else if !other.place.end(self.has_left(other.number)) {
                 return Err(Error::machine(format!(
                     "process {} on {} does not answer and cannot be killed, so that the others may not go on",
                     other.origin, other.place.host.name
@@ -76,6 +73,13 @@ impl Links {
             }
         }
         let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().collect();
+        if !may_go_on(1 + came.len(), unknown, own == 0) {
+            let left = 1 + came.len();
+            return Err(Error::machine(format!(
+                "{unknown} processes of other hosts are out of reach, and {left} are left: as many may go on without these, so \
+                 these stop"
+            )));
+        }
         let process = Process { number: 0, count: 1 + came.len(), ..self.process.clone() };
         let connected = welcome(&self.places[own], hello, came, listener)?;
         Links::open(process, connected, self.deadline)
@@ -119,5 +123,29 @@ impl Links {
         let is_left = |hello: &&Hello| others.hellos.iter().all(|other| other.place != hello.place);
         let lost = self.hellos.iter().filter(is_left);
         lost.map(|hello| (hello.origin, hello.place.host.name.clone())).collect()
+    }
+}
+
+/// Whether those who are `left` may go on while nobody knows of `unknown` others whether they live: of two groups at most one. Of two
+/// halves it is that with the first.
+fn may_go_on(left: usize, unknown: usize, has_first: bool) -> bool {
+    left > unknown || left == unknown && has_first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_go_on;
+
+    #[test]
+    fn of_two_groups_at_most_one_goes_on() {
+        for left in 1..10 {
+            for unknown in 1..10 {
+                let (ours, theirs) =
+                    (may_go_on(left, unknown, true), may_go_on(unknown, left, false));
+                assert!(!(ours && theirs), "{left} and {unknown}");
+                assert!(ours || theirs);
+            }
+            assert!(may_go_on(left, 0, false));
+        }
     }
 }

@@ -14,9 +14,7 @@ pub use clock::{Clock, Stage};
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
 pub(crate) use job::gpus_find_source;
-pub use job::{
-    Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, open_fleet, prepare,
-};
+pub use job::{Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, prepare};
 pub use own::Own;
 pub use verification::{Verdict, Verification, Verify};
 

@@ -1,16 +1,14 @@
-//! Runs cells in this process: the fleet, graphs, layouts and device copies of one cell serve the next.
+//! Runs cells in this process, or its part of them: the fleet, graphs, layouts and device copies of one cell serve the next.
 
 use super::cell::Refusal;
 use super::plan::{same_fleet, same_graph, same_preparation};
 use super::planned::Planned;
-use crate::fleet::Fleet;
+use crate::fleet::{Company, Fleet};
 use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::gpus_find_source;
-use crate::run::{
-    Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead, open_fleet,
-};
+use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,16 +38,17 @@ impl Bench {
         Bench { clock: Some(Clock::of_process()), ..Bench::default() }
     }
 
-    pub(super) fn run(&mut self, cell: &Planned) -> Result<Value, Refusal> {
+    /// Runs a cell on all processes of the company, each of which calls it; the record is that of the first.
+    pub(super) fn run(&mut self, cell: &Planned, company: &Company) -> Result<Value, Refusal> {
         // A panic is a bug; it costs this cell and what is open, not the sweep.
-        let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell)));
+        let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell, company)));
         run.unwrap_or_else(|_| {
             *self = Bench::default();
             Err(Refusal::Failed("hive itself failed; please report this cell".into()))
         })
     }
 
-    fn attempt(&mut self, cell: &Planned) -> Result<Value, Refusal> {
+    fn attempt(&mut self, cell: &Planned, company: &Company) -> Result<Value, Refusal> {
         let config = &cell.config;
         let same = |of: &RunConfig| same_graph(of, config) && same_preparation(of, config);
         self.ready.take_if(|(of, _)| !same_fleet(of, config) || !same(of));
@@ -62,7 +61,7 @@ impl Bench {
             compile_ahead(config, cell.workload);
         }
         lap(clock, |clock| clock.lap(Stage::Start));
-        let open = || (config.clone(), open_fleet(config).map_err(Refusal::of_fleet));
+        let open = || (config.clone(), company.open(config.fleet()).map_err(Refusal::of_fleet));
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
         lap(clock, |clock| clock.lap(Stage::Devices));
@@ -75,6 +74,7 @@ impl Bench {
             _ => {
                 let source = source(&mut self.graphs, cell, fleet, loading);
                 let Loaded { graph, kept } = source.loaded.clone()?;
+                fleet.same("graph", || graph.fingerprint())?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
                 if alone && gpus_find_source(config, cell.workload, fleet, &graph) {
                     let prepared = Prepared::new(fleet, graph.clone(), config.prepare())?;
@@ -90,8 +90,13 @@ impl Bench {
         lap(clock, |clock| clock.lap(Stage::Choose));
         match answer(job, fleet, (layouts, kept), ready, clock) {
             Ok((outcome, ready)) => {
-                let outcome = Outcome { clock: clock.clone(), ..outcome };
-                let record = serde_json::to_value(Record::of(&outcome));
+                let record = match outcome {
+                    Some(outcome) => {
+                        let outcome = Outcome { clock: clock.clone(), ..outcome };
+                        serde_json::to_value(Record::of(&outcome))
+                    }
+                    None => Ok(Value::Null),
+                };
                 self.ready = Some((config.clone(), ready));
                 record.map_err(|e| {
                     Refusal::Failed(format!("the record cannot be written as JSON: {e}"))
@@ -103,6 +108,12 @@ impl Bench {
                 Err(error.into())
             }
         }
+    }
+
+    /// Closes the fleet.
+    pub(super) fn close(&mut self) {
+        self.ready = None;
+        self.fleet = None;
     }
 
     /// Lets go of the graphs that none of these cells needs.
@@ -150,14 +161,14 @@ fn source<'a>(
     &mut graphs[at]
 }
 
-/// Gives the fleet its copies, unless it has them, then solves and checks.
+/// Gives the fleet its copies, unless it has them, then solves and checks. Of several processes the first has the outcome.
 fn answer(
     job: Job,
     fleet: &Fleet,
     (layouts, kept): (Arc<Mutex<Layouts>>, Option<Arc<Kept>>),
     prepared: Option<Prepared>,
     clock: &mut Option<Clock>,
-) -> Result<(Outcome, Prepared)> {
+) -> Result<(Option<Outcome>, Prepared)> {
     job.query.check_memory(fleet.info())?;
     let prepared = match prepared {
         Some(prepared) => prepared,
@@ -168,11 +179,14 @@ fn answer(
     lap(clock, |clock| clock.lap_of_prepare(&report));
     job.make_room(fleet, &prepared)?;
     let answer = job.solve(fleet, &prepared)?;
+    if fleet.info().process != 0 {
+        return Ok((None, prepared));
+    }
     lap(clock, |clock| clock.lap_of_solve(answer.measured()));
     let check = job.check(fleet, &prepared, &*answer)?;
     lap(clock, |clock| clock.lap(Stage::Verify));
     let report = prepared.report(fleet, job.workload.form)?;
-    Ok((job.outcome(fleet, &report, answer, check), prepared))
+    Ok((Some(job.outcome(fleet, &report, answer, check)), prepared))
 }
 
 /// Books time, where a clock runs.

@@ -20,6 +20,8 @@ pub(super) struct Surroundings {
     program: Value,
     /// The folder of this machine in the layout, where the user named one.
     partition: Option<String>,
+    /// How many processes run a cell together.
+    processes: usize,
 }
 
 pub(super) struct Identity {
@@ -33,7 +35,11 @@ pub(super) struct Identity {
 
 impl Surroundings {
     /// Looks; at GPUs only where cells may want some.
-    pub(super) fn probe(cells: &[Planned], partition: Option<String>) -> Surroundings {
+    pub(super) fn probe(
+        cells: &[Planned],
+        partition: Option<String>,
+        processes: usize,
+    ) -> Surroundings {
         let machine = Machine::probe();
         let host = cells.iter().all(|cell| matches!(cell.config.devices, Devices::Host(_)));
         let gpus = if host { Vec::new() } else { probe().devices };
@@ -44,6 +50,7 @@ impl Surroundings {
             gpus: gpus.into_iter().map(|gpu| gpu.name).collect(),
             program: program.map_or(Value::Null, |path| file(&path)),
             partition,
+            processes,
         }
     }
 
@@ -58,11 +65,16 @@ impl Surroundings {
         if let Some(path) = whole(cell.spec()) {
             config["graph"] = path.into();
         }
+        // Where processes meet, and what they do in distress, is no part of an experiment.
+        for key in ["ranks", "rendezvous", "on-failure"] {
+            config.as_object_mut().and_then(|config| config.remove(key));
+        }
         let place = json!({
             "workload": cell.workload.name,
             "config": config,
             "series": cell.series_name(),
             "partition": partition,
+            "processes": self.processes,
         });
         let whole = json!({
             "place": place,
@@ -152,6 +164,7 @@ mod tests {
             gpus: gpus.iter().map(|gpu| gpu.to_string()).collect(),
             program: Value::Null,
             partition: None,
+            processes: 1,
         }
     }
 
@@ -188,6 +201,10 @@ mod tests {
         let other = of(&text("[run]\nruns = 3\n"), &two, 0);
         assert!(first.cell != other.cell && first.place != other.place);
         assert_ne!(first.cell, of(&plain, &["NVIDIA H100"], 0).cell);
+        let meets = of(&text("[run]\nrendezvous = 'h:1'\n"), &two, 0);
+        assert_eq!(first.cell, meets.cell);
+        let several = Surroundings { processes: 2, ..surroundings(&two) };
+        assert_ne!(first.place, several.identify(&cells(&plain)[0]).place);
         std::fs::write(&path, "0 1\n1 2\n").unwrap();
         let changed = of(&plain, &two, 0);
         assert_ne!(first.cell, changed.cell);

@@ -4,6 +4,7 @@ use super::bench::Bench;
 use super::cell::Refusal;
 use super::config::known;
 use super::planned::Planned;
+use crate::fleet::Company;
 use crate::run::RunConfig;
 use crate::system::signal_of;
 use crate::{Error, Result};
@@ -121,7 +122,7 @@ pub(crate) fn child() -> Result<()> {
     let (workload, config, optional): Request = request;
     end_with_parent()?;
     let cell = Planned::alone(known(&workload)?, config, optional);
-    let reply: Reply = Bench::of_one_cell().run(&cell);
+    let reply: Reply = Bench::of_one_cell().run(&cell, &Company::default());
     let text = serde_json::to_string(&reply).map_err(|cause| broken(&cause))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{text}").and_then(|()| out.flush()).map_err(|cause| broken(&cause))

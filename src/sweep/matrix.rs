@@ -8,8 +8,10 @@ use super::ledger::Ledger;
 use super::plan::plan;
 use super::planned::Planned;
 use super::select::Selection;
+use super::together::{Next, Passed, Together};
 use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
+use crate::run::RunConfig;
 use crate::{Error, Result};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -85,16 +87,71 @@ pub(crate) fn names(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<
 }
 
 /// Runs every cell that is not finished yet, a fleet after another; `docs/sweeps.md` tells what it writes. What goes wrong
-/// in a cell stays in that cell.
+/// in a cell stays in that cell. Of several processes the first has the cells.
 pub(crate) fn sweep(
     config: &SweepConfig,
     dir: &Path,
     options: &SweepOptions,
     observe: &mut dyn FnMut(Event<'_>),
-) -> Result<Vec<Cell>> {
+) -> Result<Option<Vec<Cell>>> {
     let planned = planned(config, options)?;
+    let mut together = Together::find(&config.run.fleet(), config.run.on_failure)?;
+    if options.isolate && together.company.count() > 1 {
+        return Err(Error::input(
+            "--isolate: it gives each cell a process of its own, and a launcher has started several for all cells; leave it out",
+        ));
+    }
+    let names: Vec<String> = planned.iter().map(Planned::name).collect();
+    let configs: Vec<&RunConfig> = planned.iter().map(|cell| &cell.config).collect();
+    let whole = serde_json::to_vec(&(names, configs)).unwrap_or_default();
+    together.company.same("sweep", || xxhash_rust::xxh3::xxh3_64(&whole))?;
+    let mut bench = Bench::default();
+    // One that follows may come to lead.
+    while !together.is_first() {
+        match follow(&planned, &mut together, &mut bench)? {
+            Some(true) => return Ok(None),
+            Some(false) => return Err(Error::Verify("cells failed; process 0 names them".into())),
+            None => {}
+        }
+    }
+    lead(planned, dir, options, (together, bench), observe).map(Some)
+}
+
+/// Runs what the first process says; whether no cell failed, or none where this is now the first.
+fn follow(cells: &[Planned], together: &mut Together, bench: &mut Bench) -> Result<Option<bool>> {
+    while !together.is_first() {
+        let cell = match together.next(Next::End { well: false })? {
+            Some(Next::End { well }) => return Ok(Some(well)),
+            Some(Next::Cell(at)) => cells.get(at).map(|cell| (at, cell)),
+            None => {
+                bench.close();
+                continue;
+            }
+        };
+        let Some((at, cell)) = cell else {
+            return Err(Error::machine(
+                "process 0 asked for a cell that is not there; this is a bug",
+            ));
+        };
+        let result = bench.run(cell, &together.company);
+        if together.passed(result.is_err())? != Passed::Well {
+            bench.close();
+        }
+        bench.keep_for(&cells[at..].iter().collect::<Vec<_>>());
+    }
+    Ok(None)
+}
+
+fn lead(
+    planned: Vec<Planned>,
+    dir: &Path,
+    options: &SweepOptions,
+    (mut together, mut bench): (Together, Bench),
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<Cell>> {
     let mut ledger = Ledger::open(dir)?;
-    let surroundings = Surroundings::probe(&planned, options.partition.clone());
+    let processes = together.company.count() + together.company.lost().len();
+    let surroundings = Surroundings::probe(&planned, options.partition.clone(), processes);
     let due = placed(planned, &surroundings, &ledger);
     // What gave no answer makes room at once; an answer only for a new one.
     let places: HashSet<&str> = due.iter().map(|cell| cell.identity.place.as_str()).collect();
@@ -114,17 +171,31 @@ pub(crate) fn sweep(
     let finished = |cells: &[Option<Cell>]| cells.iter().flatten().cloned().collect::<Vec<_>>();
     let kept = finished(&cells).len();
     observe(Event::Planned { names: &names, kept, torn: ledger.torn });
-    let mut bench = Bench::default();
     let mut left: VecDeque<usize> = (0..due.len()).filter(|at| cells[*at].is_none()).collect();
     while let Some(at) = left.pop_front() {
         let cell = &due[at];
+        while together.next(Next::Cell(at))?.is_none() {
+            bench.close();
+        }
         observe(Event::Begun { at });
         let begin = Instant::now();
         let result = match options.isolate {
             true => isolate::run(&cell.planned, options.cell_limit),
-            false => bench.run(&cell.planned),
+            false => bench.run(&cell.planned, &together.company),
         };
-        let mut record = record::of(&cell.planned, result, begin.elapsed());
+        let took = begin.elapsed();
+        // An answer counts whatever becomes of the others.
+        let mut passed = Passed::Well;
+        if result.is_err() {
+            passed = together.passed(true)?;
+            if passed == Passed::Without {
+                bench.close();
+                left.push_front(at);
+                continue;
+            }
+        }
+        let answered = result.is_ok();
+        let mut record = record::of(&cell.planned, result, took);
         let Identity { cell: hash, place, partition } = &cell.identity;
         let known =
             [("cell", hash), ("place", place), ("partition", partition), ("file", &cell.file)];
@@ -135,10 +206,19 @@ pub(crate) fn sweep(
         let cells = finished(&cells);
         ledger.write("sweep.json", &cells)?;
         observe(Event::Ended { cell: &ended, cells: &cells });
+        if answered {
+            passed = together.passed(false)?;
+        }
+        if passed != Passed::Well {
+            bench.close();
+        }
         bench.keep_for(&left.iter().map(|at| &due[*at].planned).collect::<Vec<_>>());
     }
     let cells = finished(&cells);
     ledger.write("sweep.json", &cells)?;
+    let well = !cells.iter().any(Cell::is_bad) && cells.iter().any(Cell::is_good);
+    // All cells are done, whoever has gone since.
+    let _ = together.next(Next::End { well });
     Ok(cells)
 }
 

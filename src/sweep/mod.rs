@@ -16,6 +16,7 @@ mod record;
 mod select;
 mod table;
 mod template;
+mod together;
 
 pub(crate) use cell::Cell;
 pub(crate) use config::SweepConfig;

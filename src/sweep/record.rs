@@ -23,11 +23,13 @@ pub(super) fn of(cell: &Planned, result: Result<Value, Refusal>, took: Duration)
     // A child's command is its own.
     record["command-line"] = command_line().into();
     let devices = &cell.config.devices;
+    // Several hosts have as many each.
+    let world = record["fleet"]["world"].as_u64().map(|world| world as usize);
     record["coordinates"] = json!({
         "workload": cell.workload.name,
         "graph": cell.graph,
         "devices": devices,
-        "replicas": replicas(devices),
+        "replicas": world.unwrap_or_else(|| replicas(devices)),
         "variant": cell.variant,
     });
     for (axis, _) in AXES {

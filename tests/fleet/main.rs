@@ -9,4 +9,6 @@ mod memory_limit;
 mod merges;
 #[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod processes_sweeps;
 mod replicas;

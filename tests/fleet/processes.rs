@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// The options that a workload needs, and some that make it work.
 fn options(workload: &str, graph: &str) -> Vec<String> {
@@ -189,7 +189,9 @@ fn what_does_not_go_together_ends_all_in_one_line() {
         vec![command]
     };
     check(launched("run cc --graph rmat:8 --nonsense"), &["--nonsense"]);
-    check(launched("sweep configs/smoke.toml"), &["hive launch starts hive run"]);
+    check(launched("info rmat:8"), &["hive launch starts hive run"]);
+    let isolated = "sweep configs/smoke.toml --output unused --isolate";
+    check(launched(isolated), &["--isolate"]);
     check(launched("run cc --graph rmat:8 --devices host:2"), &["3 processes of this host"]);
     check(launched("run cc --graph no-such.mtx --devices host:3"), &["no-such.mtx: no such file"]);
 }
@@ -231,13 +233,13 @@ fn children(of: &Child) -> Vec<u32> {
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-fn is_there(pid: u32) -> bool {
+pub fn is_there(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// Starts a command of `hive launch` on four processes, and the processes.
-fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
+pub fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
     let mut command = hive();
     command.args(["launch", "--procs", "4", "--"]).args(arguments.split_whitespace());
     let launcher = command.stdout(output).stderr(Stdio::piped()).spawn().unwrap();
@@ -261,7 +263,7 @@ fn is_linked(pid: u32) -> bool {
     names.any(|name| name.trim() == "hive-beats")
 }
 
-fn strike(signal: &str, pid: u32) {
+pub fn strike(signal: &str, pid: u32) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 

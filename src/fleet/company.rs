@@ -1,0 +1,134 @@
+//! The processes that a launcher has started, and the fleets that they make up one after another.
+
+use super::{Fleet, FleetConfig, open};
+use crate::error::{Error, Result};
+use crate::processes::{Links, Process};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long processes wait for each other when they start, in deadlines: launchers do not start all at once.
+const START_DEADLINES: f64 = 10.0;
+
+/// This process, and those that make up fleets with it.
+#[derive(Default)]
+pub(crate) struct Company {
+    /// None where it is alone.
+    links: Option<Arc<Links>>,
+    /// Those that have failed before: number and host.
+    lost: Vec<(usize, String)>,
+}
+
+impl Company {
+    /// Finds the other processes, if a launcher has started several.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where they do not go together, or one does not come.
+    pub fn find(config: &FleetConfig) -> Result<Company> {
+        open::check_config(config)?;
+        let Some(process) = Process::find(config.ranks, config.rendezvous.as_deref())? else {
+            return Ok(Company::default());
+        };
+        let deadline = Duration::from_secs_f64(config.deadline_s);
+        let links = Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?;
+        Ok(Company { links: Some(links), lost: Vec::new() })
+    }
+
+    /// This process's number.
+    pub fn number(&self) -> usize {
+        self.links.as_ref().map_or(0, |links| links.number())
+    }
+
+    /// How many processes there are.
+    pub fn count(&self) -> usize {
+        self.links.as_ref().map_or(1, |links| links.count())
+    }
+
+    /// How many have failed.
+    pub fn lost(&self) -> &[(usize, String)] {
+        &self.lost
+    }
+
+    /// A fleet of all of them. The one before must be gone.
+    ///
+    /// # Errors
+    /// As of [`Fleet::open`].
+    pub fn open(&self, config: FleetConfig) -> Result<Fleet> {
+        let mut fleet = open::open_among(config, self.links.clone())?;
+        fleet.info.lost = self.lost.clone();
+        Ok(fleet)
+    }
+
+    /// What each process says of something, by number.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub fn all(&self, label: &str, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        match &self.links {
+            Some(links) => links.all(label, own),
+            None => Ok(vec![own]),
+        }
+    }
+
+    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.
+    ///
+    /// # Errors
+    /// [`Error::Input`], the same on all.
+    pub fn same(&self, what: &str, fingerprint: impl FnOnce() -> u64) -> Result<()> {
+        self.links.as_ref().map_or(Ok(()), |links| links.same(what, fingerprint()))
+    }
+
+    /// The processes that are left after something has failed; fleets of the former ones are of no use any more. All that live
+    /// must call it.
+    ///
+    /// # Errors
+    /// What one has ended with that was not killed; [`Error::Machine`] where it is not sure that those who do not come have ended.
+    pub fn regroup(&mut self) -> Result<()> {
+        let former = self.links.clone();
+        let regrouped = self.without(&[]);
+        former.and_then(|links| links.ended()).map_or(regrouped, Err)
+    }
+
+    fn without(&mut self, culprits: &[usize]) -> Result<()> {
+        let Some(links) = &self.links else { return Ok(()) };
+        let left = links.regroup(culprits)?;
+        self.lost.extend(links.without(&left));
+        self.links = Some(left);
+        Ok(())
+    }
+
+    /// A fleet of those processes that are left after a failure of another one, on the devices of `config`: they share what their
+    /// hosts have. The run has to begin again. All of them must call this.
+    ///
+    /// # Errors
+    /// `error` itself where it is not that of another process; [`Error::Machine`] where it is not sure that those who do not
+    /// come have ended.
+    pub fn without_failed(
+        &mut self,
+        fleet: &Fleet,
+        config: &FleetConfig,
+        error: Error,
+    ) -> Result<Fleet> {
+        let (Some(links), Some(members)) = (&self.links, fleet.rendezvous.processes()) else {
+            return Err(error);
+        };
+        let failed = match &error {
+            Error::Fault { rank, .. } => members.process_of(*rank),
+            _ => None,
+        };
+        let mut culprits = links.failed();
+        culprits.extend(failed);
+        if failed == Some(links.number()) || (culprits.is_empty() && !links.must_regroup()) {
+            return Err(error);
+        }
+        self.without(&culprits)?;
+        // Others may be lost while they find each other.
+        loop {
+            match self.open(config.clone()) {
+                Err(_) if self.links.as_ref().is_some_and(|links| links.must_regroup()) => {
+                    self.without(&[])?;
+                }
+                fleet => return fleet,
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What the processes of a sweep tell each other. The first says which cell is next; all run their part of it, and say how it ended
+//! for them. Where something fails, those who are left find each other again.
+
+use crate::fleet::{Company, FleetConfig, OnFailure};
+use crate::{Error, Result};
+
+/// The processes of a sweep.
+pub(super) struct Together {
+    pub company: Company,
+    on_failure: OnFailure,
+}
+
+/// What is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The cell at this place of the plan.
+    Cell(usize),
+    /// The end; `well` where no cell has failed.
+    End { well: bool },
+}
+
+/// How all have come through a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passed {
+    Well,
+    /// It failed for some: their fleet is of no use any more.
+    Badly,
+    /// A process has gone. Those who are left are a new company, perhaps with another first.
+    Without,
+}
+
+impl Next {
+    fn word(self) -> u64 {
+        match self {
+            Next::Cell(at) => at as u64,
+            Next::End { well } => u64::MAX - u64::from(well),
+        }
+    }
+
+    fn of(word: u64) -> Next {
+        match word {
+            u64::MAX => Next::End { well: false },
+            word if word == u64::MAX - 1 => Next::End { well: true },
+            word => Next::Cell(word as usize),
+        }
+    }
+}
+
+impl Together {
+    /// Finds the processes.
+    pub fn find(config: &FleetConfig, on_failure: OnFailure) -> Result<Together> {
+        Ok(Together { company: Company::find(config)?, on_failure })
+    }
+
+    pub fn is_first(&self) -> bool {
+        self.company.number() == 0
+    }
+
+    /// What all say; none where something has failed, and those who are left have found each other again.
+    fn all(&mut self, label: &str, own: u64) -> Result<Option<Vec<u64>>> {
+        if let Ok(said) = self.company.all(label, own.to_le_bytes().to_vec()) {
+            let words = said.iter().map(|word| word.as_slice().try_into().map(u64::from_le_bytes));
+            let words: std::result::Result<Vec<u64>, _> = words.collect();
+            return words
+                .map(Some)
+                .map_err(|_| Error::machine("a process said what makes no sense; this is a bug"));
+        }
+        let before = self.company.lost().len();
+        self.company.regroup()?;
+        match &self.company.lost()[before..] {
+            [(number, host), ..] if self.on_failure == OnFailure::Stop => Err(Error::Fault {
+                rank: *number,
+                device: "host".into(),
+                iteration: 0,
+                operation: "sweep".into(),
+                cause: format!(
+                    "process {number} on {host} has gone, and the sweep ends; start it again to go on where it was"
+                ),
+            }),
+            _ => Ok(None),
+        }
+    }
+
+    /// What the first says is next, which is `own` if this is the first; none where somebody has gone meanwhile.
+    pub fn next(&mut self, own: Next) -> Result<Option<Next>> {
+        Ok(self.all("what is next", own.word())?.map(|said| Next::of(said[0])))
+    }
+
+    /// After each cell: how all came through it.
+    pub fn passed(&mut self, failed: bool) -> Result<Passed> {
+        let before = self.company.lost().len();
+        Ok(match self.all("the end of a cell", failed.into())? {
+            Some(said) if said.iter().all(|failed| *failed == 0) => Passed::Well,
+            _ if self.company.lost().len() > before => Passed::Without,
+            _ => Passed::Badly,
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Sweeps in several processes: the cells of one process, failures that cost one cell, and processes that are killed.
+
+use crate::common::{ends_within, hive};
+use crate::processes::{LIMIT, is_there, launched, strike};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// The records of a sweep, by name of workload and devices.
+fn records(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_sweep_in_several_processes_has_the_cells_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("sweep.toml");
+    // Two replicas are too few for three processes.
+    let text = "graphs = ['rmat:9', 'grid:20x20']\ndevices = ['host:2', 'host:4']\n\
+                workloads = ['sssp', 'pagerank', 'cc', 'filter']\n[run]\nverify = true\nruns = 2\n";
+    std::fs::write(&config, text).unwrap();
+    let [one, several] = ["one", "several"].map(|name| folder.path().join(name));
+    let sweep = |to: &Path| {
+        let to = to.to_str().unwrap();
+        ["sweep", config.to_str().unwrap(), "--output", to].map(String::from)
+    };
+    assert_eq!(ends_within(LIMIT, hive().args(sweep(&one))).code, Some(0));
+    let mut launch = hive();
+    launch.args(["launch", "--procs", "3", "--"]).args(sweep(&several));
+    let ended = ends_within(LIMIT, &mut launch);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.err.contains("3 processes of this host cannot share it"), "{ended:?}");
+    let (one, all) = (records(&one), records(&several));
+    assert_eq!((one.len(), all.len()), (14, 14));
+    for (cell, theirs) in all.iter().zip(&one) {
+        assert_eq!(cell["coordinates"], theirs["coordinates"]);
+        if cell["coordinates"]["devices"] == "host:2" {
+            assert_eq!(cell["status"], "failed", "{cell}");
+            continue;
+        }
+        assert_eq!((&cell["status"], &cell["verified"]), (&"done".into(), &"yes".into()), "{cell}");
+        assert_eq!(cell["fleet"]["processes"], 3);
+        assert_eq!(cell["measured"]["reached"], theirs["measured"]["reached"]);
+    }
+    // What is finished stays, and the number of processes is part of what a cell is known by.
+    let again = ends_within(LIMIT, &mut launch);
+    assert!(again.err.contains("7 of 14 cells finished before"), "{again:?}");
+    let mut two = hive();
+    two.args(["launch", "--procs", "2", "--"]).args(sweep(&several));
+    let ended = ends_within(LIMIT, &mut two);
+    assert!(ended.code == Some(0) && !ended.err.contains("finished before"), "{ended:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_goes_on_where_processes_are_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("sweep.toml");
+    let text = "graphs = ['rmat:9', 'rmat:10', 'grid:20x20']\ndevices = ['host:4', 'host:5']\nworkloads = ['pagerank']\n\
+                [run]\nverify = true\nruns = 3\niterations = 400\ntolerance = 0\ndeadline = 1\n";
+    std::fs::write(&config, text).unwrap();
+    let config = config.to_str().unwrap();
+    for (victim, what) in [(2, "continue"), (0, "continue"), (3, "stop")] {
+        let to = folder.path().join(format!("{what}-{victim}"));
+        let arguments =
+            format!("sweep {config} --set on-failure={what} --output {}", to.to_str().unwrap());
+        let (launcher, all) = launched(&arguments, Stdio::null());
+        let until = std::time::Instant::now() + LIMIT;
+        // In the middle: after the first cell.
+        let begun = || to.join("sweep.json").is_file();
+        while !begun() && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        strike("-KILL", all[victim]);
+        let ended = launcher.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(all.iter().all(|pid| !is_there(*pid)), "somebody is left");
+        if what == "stop" {
+            assert_eq!(ended.status.code(), Some(3), "{told}");
+            assert!(told.contains(&format!("process {victim} on ")), "{told}");
+            // It goes on where it was.
+            let mut again = hive();
+            again.args(["launch", "--procs", "4", "--"]).args(arguments.split_whitespace());
+            let ended = ends_within(LIMIT, &mut again);
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+            assert!(ended.err.contains("of 6 cells finished before"), "{ended:?}");
+        } else {
+            assert_eq!(ended.status.code(), Some(0), "{told}");
+        }
+        let cells = records(&to);
+        assert_eq!(cells.len(), 6);
+        assert!(cells.iter().all(|cell| cell["verified"] == "yes"), "{cells:?}");
+        let without =
+            cells.iter().filter(|cell| cell["fleet"]["lost"][0][0] == victim as u64).count();
+        assert_eq!(without > 0, what == "continue", "{cells:?}");
+    }
+}
