@@ -4,6 +4,8 @@
 mod common;
 
 mod faults;
+#[cfg(target_os = "linux")]
+mod hosts;
 mod memory;
 mod memory_limit;
 mod merges;

@@ -227,8 +227,8 @@ fn strangers_at_the_door_disturb_nobody() {
 }
 
 /// Children of a process.
-fn children(of: &Child) -> Vec<u32> {
-    let list = format!("/proc/{0}/task/{0}/children", of.id());
+pub fn children(of: u32) -> Vec<u32> {
+    let list = format!("/proc/{of}/task/{of}/children");
     let list = std::fs::read_to_string(list).unwrap_or_default();
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
@@ -244,10 +244,10 @@ pub fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
     command.args(["launch", "--procs", "4", "--"]).args(arguments.split_whitespace());
     let launcher = command.stdout(output).stderr(Stdio::piped()).spawn().unwrap();
     let until = Instant::now() + LIMIT;
-    while children(&launcher).len() < 4 && Instant::now() < until {
+    while children(launcher.id()).len() < 4 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let all = children(&launcher);
+    let all = children(launcher.id());
     assert_eq!(all.len(), 4);
     while !all.iter().all(|pid| is_linked(*pid)) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
@@ -256,7 +256,7 @@ pub fn launched(arguments: &str, output: Stdio) -> (Child, Vec<u32>) {
 }
 
 /// Whether a process has found the others: a thread then says that it lives.
-fn is_linked(pid: u32) -> bool {
+pub fn is_linked(pid: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let mut names =
         threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
