@@ -30,24 +30,11 @@ pub(super) struct Launch {
 /// How long the others may take to end once one has ended with an error.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether a command goes on without processes that fail.
-fn goes_on(command: &[OsString]) -> Result<bool> {
-    let told = |e: &clap::Error| Error::input(super::arguments::one_line(e));
-    let words = std::iter::once("hive".into()).chain(command.iter().cloned());
-    let matches = super::command().try_get_matches_from(words).map_err(|e| told(&e))?;
-    match matches.subcommand() {
-        Some(("run", matches)) => super::run::goes_on(matches),
-        Some(("sweep", matches)) => super::sweep::goes_on(matches),
-        _ => Err(Error::input(
-            "hive launch starts hive run and hive sweep: write hive launch --procs N -- run ...",
-        )),
-    }
-}
-
 /// The processes that have not ended.
 type Running = Arc<Mutex<Vec<Option<Child>>>>;
 
-pub(super) fn launch(args: Launch) -> Result<()> {
+/// `goes_on` says whether a command goes on without processes that fail.
+pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> Result<()> {
     // Those who go on take as long as they need.
     let patience = (!goes_on(&args.command)?).then_some(PATIENCE);
     let program = std::env::current_exe()

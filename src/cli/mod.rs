@@ -75,7 +75,7 @@ fn parts() -> Vec<(Command, Run)> {
         part(doctor::doctor, ["hive doctor", "hive doctor --json -"]),
         #[cfg(unix)]
         part(
-            launch::launch,
+            |args| launch::launch(args, goes_on),
             [
                 "hive launch --procs 4 -- run bfs --graph web.mtx --devices host:4",
                 "hive launch --procs 2 -- sweep configs/smoke.toml --output results",
@@ -110,6 +110,20 @@ fn loading<P: CommandFactory + FromArgMatches + 'static>(
         run(read(matches)?, options)
     };
     (help::after(command, examples), Box::new(run))
+}
+
+/// Whether a command that is launched, from `run` or `sweep` on, goes on without processes that fail.
+#[cfg(unix)]
+fn goes_on(words: &[OsString]) -> Result<bool> {
+    let words = std::iter::once("hive".into()).chain(words.iter().cloned());
+    let matches = command().try_get_matches_from(words).map_err(|e| Error::input(one_line(&e)))?;
+    match matches.subcommand() {
+        Some(("run", matches)) => run::goes_on(matches),
+        Some(("sweep", matches)) => sweep::goes_on(read(matches)?),
+        _ => Err(Error::input(
+            "hive launch starts hive run and hive sweep: write hive launch --procs N -- run ...",
+        )),
+    }
 }
 
 fn read<P: FromArgMatches>(matches: &ArgMatches) -> Result<P> {

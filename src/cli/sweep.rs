@@ -3,14 +3,13 @@
 mod live;
 
 use super::console::{err, out, say};
-use crate::fleet::OnFailure;
 use crate::processes::Process;
 use crate::sweep::{
     Cell, Event, SweepConfig, SweepOptions, names, scaling_table, sweep as run_matrix, table,
 };
 use crate::units::plural;
 use crate::{Error, Result};
-use clap::{ArgMatches, Parser, ValueHint};
+use clap::{Parser, ValueHint};
 use live::Live;
 use std::path::PathBuf;
 
@@ -64,11 +63,11 @@ pub(super) fn sweep(args: Sweep) -> Result<()> {
 }
 
 /// Whether a sweep goes on without processes that fail.
-pub(super) fn goes_on(matches: &ArgMatches) -> Result<bool> {
-    let args: Sweep = super::read(matches)?;
+#[cfg(unix)]
+pub(super) fn goes_on(args: Sweep) -> Result<bool> {
     let mut config = SweepConfig::read(&args.config)?;
     args.set.iter().try_for_each(|text| config.set(text))?;
-    Ok(config.run.on_failure == OnFailure::Continue)
+    Ok(config.run.on_failure == crate::fleet::OnFailure::Continue)
 }
 
 /// Failed cells: one in the last line, more a line each and then one line for all.

@@ -55,11 +55,8 @@ impl Place {
         }
         let begin = Instant::now();
         while started(self.pid).is_some_and(|since| since == self.since) {
-            #[cfg(unix)]
-            if (!leaving || begin.elapsed() > LEAVING)
-                && let Some(pid) = rustix::process::Pid::from_raw(self.pid)
-            {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            if !leaving || begin.elapsed() > LEAVING {
+                self.strike();
             }
             if begin.elapsed() > DYING {
                 return false;
@@ -68,4 +65,16 @@ impl Place {
         }
         true
     }
+
+    #[cfg(unix)]
+    fn strike(&self) {
+        use rustix::process::{Pid, Signal, kill_process};
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Processes of such a system are not known: see `since`.
+    #[cfg(not(unix))]
+    fn strike(&self) {}
 }
