@@ -46,12 +46,13 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
     for number in 0..args.procs {
         let mut command = Command::new(&program);
         // Signals of a terminal come by way of this process alone.
-        command.args(&args.command).stdin(Stdio::null()).process_group(0);
+        command.args(&args.command).process_group(0);
         command.env("HIVE_RANK", number.to_string());
         command.env("HIVE_WORLD_SIZE", args.procs.to_string());
         command.env("HIVE_ADDR", &address).env("HIVE_TOKEN", &token);
+        // The first reads what is piped to this one, and tells what there is to tell.
         if number > 0 {
-            command.stderr(Stdio::piped());
+            command.stdin(Stdio::null()).stderr(Stdio::piped());
         }
         match command.spawn() {
             Ok(mut child) => {

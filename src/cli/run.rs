@@ -8,7 +8,7 @@ use crate::report::{Record, summary, to_json, write_json};
 use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
-    compile_ahead, prepare, workload,
+    compile_ahead, lacks_graph, prepare, workload,
 };
 use crate::{Error, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -173,25 +173,25 @@ pub(super) fn run(matches: &ArgMatches) -> Result<()> {
 /// graph, which may take minutes and is read while devices are opened. Of several processes the first has the outcome.
 fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outcome>> {
     let mut clock = Clock::of_process();
-    check_graph(&config, workload)?;
+    // What one of several processes fails with from here on the others are told.
+    let mut company = Company::find(&config.fleet())?;
+    let lacks = lacks_graph(&config, company.number() > 0);
+    if !lacks {
+        check_graph(&config, workload)?;
+    }
     let wants_graph = workload.form != Form::Array;
-    let loading = wants_graph.then(|| Loading::begin(&config, workload));
+    let loading = (wants_graph && !lacks).then(|| Loading::begin(&config, workload));
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
-    let (mut company, mut fleet) = phase("opening devices", || {
-        let company = Company::find(&config.fleet())?;
-        let fleet = company.open(config.fleet())?;
-        Ok::<_, Error>((company, fleet))
-    })?;
+    let mut fleet = phase("opening devices", || company.open(config.fleet()))?;
     clock.lap(Stage::Devices);
-    let mut loaded = match loading {
-        None => None,
-        Some(loading) => {
-            let loaded = phase("loading the graph", || loading.end(&config, workload, &fleet))?;
-            clock.lap_of_load(&loaded.graph);
-            Some(loaded)
-        }
-    };
+    let mut loaded = None;
+    if wants_graph {
+        let own = || loading.map(|loading| loading.end(&config, workload, &fleet)).transpose();
+        let all = phase("loading the graph", || Loaded::on_all(own()?, &company))?;
+        clock.lap_of_load(&all.graph);
+        loaded = Some(all);
+    }
     loop {
         let graph = loaded.as_ref().map(|loaded| loaded.graph.clone());
         let error = match attempt(workload, config.clone(), loaded, fleet, &mut clock) {

@@ -43,7 +43,12 @@ impl Company {
         self.links.as_ref().map_or(1, |links| links.count())
     }
 
-    /// How many have failed.
+    /// Whether a launcher has started several, of which others may be gone.
+    pub fn is_of_several(&self) -> bool {
+        self.links.is_some()
+    }
+
+    /// Those that have failed: number and host.
     pub fn lost(&self) -> &[(usize, String)] {
         &self.lost
     }
@@ -67,6 +72,27 @@ impl Company {
             Some(links) => links.all(label, own),
             None => Ok(vec![own]),
         }
+    }
+
+    /// What the first process makes, on all that lack something; this is one of them if `lacks`. None on the others.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub fn handed(
+        &self,
+        what: &str,
+        lacks: bool,
+        make: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(links) = &self.links else { return Ok(None) };
+        let all = links.all(&format!("who lacks the {what}"), vec![lacks.into()])?;
+        let lacking: Vec<usize> = (1..all.len()).filter(|process| all[*process] == [1]).collect();
+        match links.number() {
+            0 if !lacking.is_empty() => links.say(lacking, what, &make()?),
+            _ if lacks => return links.said(0, what).map(Some),
+            _ => {}
+        }
+        Ok(None)
     }
 
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.

@@ -309,6 +309,29 @@ pub(super) fn write(graph: &Graph, path: &Path) -> Result<()> {
 
 /// As [`write`], with another origin.
 pub(super) fn write_as(graph: &Graph, origin: &Origin, path: &Path) -> Result<()> {
+    put(graph, origin, |write| write_aside(path, |out| write(out)))
+}
+
+/// A graph as the bytes of a native file, for another process.
+pub(crate) fn native_bytes(graph: &Graph) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    put(graph, &graph.origin, |write| {
+        write(&mut bytes).map_err(|e| Error::machine(format!("the graph cannot be sent ({e})")))
+    })?;
+    Ok(bytes)
+}
+
+/// The graph of such bytes.
+pub(crate) fn of_native_bytes(bytes: Vec<u8>) -> Result<Graph> {
+    open(&Bytes::Owned(bytes))
+}
+
+/// Hands what writes the file to `to`.
+fn put(
+    graph: &Graph,
+    origin: &Origin,
+    to: impl FnOnce(&mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) -> Result<()>,
+) -> Result<()> {
     let origin = serde_json::to_vec(origin)
         .map_err(|e| Error::machine(format!("the graph's origin cannot be written ({e})")))?;
     let mut sections: Vec<(u32, usize, &[u8])> = Vec::new();
@@ -352,7 +375,7 @@ pub(super) fn write_as(graph: &Graph, origin: &Origin, path: &Path) -> Result<()
     }
     let sum = xxh3_64(&head);
     head[SUM].copy_from_slice(&sum.to_le_bytes());
-    write_aside(path, |out| {
+    to(&mut |out| {
         let pad = |length: usize| &[0u8; ALIGN][..length.next_multiple_of(ALIGN) - length];
         out.write_all(&head)?;
         out.write_all(pad(head.len()))?;

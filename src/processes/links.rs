@@ -287,32 +287,45 @@ impl Links {
     /// # Errors
     /// What another process failed with, or that it is gone.
     pub fn all(&self, label: &str, own: Vec<u8>) -> Result<Said> {
-        let mut pieces = own.chunks(PIECE).peekable();
+        self.say(0..self.count(), label, &own);
+        let mut said: Said = Vec::new();
+        for process in 0..self.count() {
+            said.push(match process == self.number() {
+                true => own.clone(),
+                false => self.said(process, label)?,
+            });
+        }
+        Ok(said)
+    }
+
+    /// Says something to these processes.
+    pub fn say(&self, to: impl IntoIterator<Item = usize> + Clone, label: &str, bytes: &[u8]) {
+        let mut pieces = bytes.chunks(PIECE).peekable();
         loop {
             let bytes = pieces.next().unwrap_or_default().to_vec();
             let last = pieces.peek().is_none();
-            self.send_all(&Message::Said { label: label.into(), bytes, last });
+            let body = body_of(&Message::Said { label: label.into(), bytes, last });
+            to.clone().into_iter().for_each(|to| self.post(to, MESSAGE, &[&body]));
             if last {
                 break;
             }
         }
-        let mut said: Said = Vec::new();
-        for process in 0..self.count() {
-            if process == self.number() {
-                said.push(own.clone());
-                continue;
-            }
-            let (theirs, bytes) =
-                self.wait(process, &|| {}, |inbox| inbox.said[process].pop_front())?;
-            if theirs != label {
-                return Err(Error::machine(format!(
-                    "process {process} came for {theirs}, process {} for {label}; start all with the same command",
-                    self.number()
-                )));
-            }
-            said.push(bytes);
+    }
+
+    /// What a process says next, which is to be of this.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub fn said(&self, process: usize, label: &str) -> Result<Vec<u8>> {
+        let (theirs, bytes) =
+            self.wait(process, &|| {}, |inbox| inbox.said[process].pop_front())?;
+        match theirs == label {
+            true => Ok(bytes),
+            false => Err(Error::machine(format!(
+                "process {process} came for {theirs}, process {} for {label}; start all with the same command",
+                self.number()
+            ))),
         }
-        Ok(said)
     }
 
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.

@@ -6,7 +6,7 @@ use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification, Verify};
 use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
-use crate::fleet::{Devices, Fleet, FleetInfo};
+use crate::fleet::{Company, Devices, Fleet, FleetInfo};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
 use crate::io::{Begun, ResultFormat, Uplink};
@@ -109,6 +109,22 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The graph on all processes: those that do not see its file are sent it by the first.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub(crate) fn on_all(own: Option<Loaded>, company: &Company) -> Result<Loaded> {
+        let packed = || own.as_ref().map_or(Ok(Vec::new()), |own| io::native_bytes(&own.graph));
+        let sent = company.handed("graph", own.is_none(), packed)?;
+        match (own, sent) {
+            (Some(own), _) => Ok(own),
+            (None, Some(bytes)) => {
+                Ok(Loaded { graph: Arc::new(io::of_native_bytes(bytes)?), kept: None })
+            }
+            (None, None) => Err(no_graph()),
+        }
+    }
+
     /// The graph with its arcs on the host, for fleets that come later.
     ///
     /// # Errors
@@ -235,6 +251,12 @@ pub(crate) fn gpus_find_source(
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
     let on_gpus = fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none();
     on_gpus && relabels && graph.names_rise() && config.starts_by_default(workload)
+}
+
+/// Whether this process, which `follows` another one or does not, lacks the graph's file.
+pub(crate) fn lacks_graph(config: &RunConfig, follows: bool) -> bool {
+    let file = config.graph.as_deref().filter(|spec| !generate::is_spec(spec));
+    follows && file.is_some_and(|path| !Path::new(path).exists())
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a

@@ -7,8 +7,8 @@ use crate::fleet::{Company, Fleet};
 use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
-use crate::run::gpus_find_source;
 use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead};
+use crate::run::{gpus_find_source, lacks_graph};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,7 +72,7 @@ impl Bench {
         let (job, layouts, kept) = match cell.workload.form {
             Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default(), None),
             _ => {
-                let source = source(&mut self.graphs, cell, fleet, loading);
+                let source = source(&mut self.graphs, cell, (fleet, company), loading);
                 let Loaded { graph, kept } = source.loaded.clone()?;
                 fleet.same("graph", || graph.fingerprint())?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
@@ -110,10 +110,13 @@ impl Bench {
         }
     }
 
-    /// Closes the fleet.
-    pub(super) fn close(&mut self) {
+    /// Closes the fleet. Several processes forget their graphs, too: some may lack what others have.
+    pub(super) fn close(&mut self, company: &Company) {
         self.ready = None;
         self.fleet = None;
+        if company.is_of_several() {
+            self.graphs.clear();
+        }
     }
 
     /// Lets go of the graphs that none of these cells needs.
@@ -138,20 +141,23 @@ impl Source {
 fn source<'a>(
     graphs: &'a mut Vec<Source>,
     cell: &Planned,
-    fleet: &Fleet,
+    (fleet, company): (&Fleet, &Company),
     loading: Option<Loading>,
 ) -> &'a mut Source {
     let config = &cell.config;
     let known = graphs.iter().position(|source| same_graph(&source.config, config));
     let at = known.unwrap_or_else(|| {
         let begin = || Loading::begin(config, cell.workload);
-        let loaded = match cell.is_absent() {
+        let lacks = lacks_graph(config, company.number() > 0);
+        let loaded = match cell.is_absent() && !lacks {
             true => Err(Refusal::Skipped(format!("{} is not there", cell.spec()))),
             false => {
                 let alone = loading.is_some();
-                let loaded = loading.unwrap_or_else(begin).end(config, cell.workload, fleet);
+                let own = (!lacks)
+                    .then(|| loading.unwrap_or_else(begin).end(config, cell.workload, fleet));
                 let shared =
                     |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
+                let loaded = own.transpose().and_then(|own| Loaded::on_all(own, company));
                 loaded.and_then(shared).map_err(Refusal::from)
             }
         };

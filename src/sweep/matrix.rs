@@ -124,7 +124,7 @@ fn follow(cells: &[Planned], together: &mut Together, bench: &mut Bench) -> Resu
             Some(Next::End { well }) => return Ok(Some(well)),
             Some(Next::Cell(at)) => cells.get(at).map(|cell| (at, cell)),
             None => {
-                bench.close();
+                bench.close(&together.company);
                 continue;
             }
         };
@@ -135,7 +135,7 @@ fn follow(cells: &[Planned], together: &mut Together, bench: &mut Bench) -> Resu
         };
         let result = bench.run(cell, &together.company);
         if together.passed(result.is_err())? != Passed::Well {
-            bench.close();
+            bench.close(&together.company);
         }
         bench.keep_for(&cells[at..].iter().collect::<Vec<_>>());
     }
@@ -175,7 +175,7 @@ fn lead(
     while let Some(at) = left.pop_front() {
         let cell = &due[at];
         while together.next(Next::Cell(at))?.is_none() {
-            bench.close();
+            bench.close(&together.company);
         }
         observe(Event::Begun { at });
         let begin = Instant::now();
@@ -189,7 +189,7 @@ fn lead(
         if result.is_err() {
             passed = together.passed(true)?;
             if passed == Passed::Without {
-                bench.close();
+                bench.close(&together.company);
                 left.push_front(at);
                 continue;
             }
@@ -210,7 +210,7 @@ fn lead(
             passed = together.passed(false)?;
         }
         if passed != Passed::Well {
-            bench.close();
+            bench.close(&together.company);
         }
         bench.keep_for(&left.iter().map(|at| &due[*at].planned).collect::<Vec<_>>());
     }

@@ -197,6 +197,31 @@ fn what_does_not_go_together_ends_all_in_one_line() {
 }
 
 #[test]
+fn processes_that_do_not_see_the_file_are_sent_the_graph() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let file = folders[0].path().join("g.csv");
+    let names = "from,to,weight\nann,bob,2.5\nbob,carl,1\nann,dora,7\ndora,ann,1\ncarl,dora,2\n";
+    std::fs::write(&file, names).unwrap();
+    let text = "run sssp --source ann --devices host:2 --deadline 2 --graph";
+    let one = answer(hive().args(text.split(' ')).arg(&file), &folders[0].path().join("one.csv"));
+    let at = address();
+    let found = folders[0].path().join("two.csv");
+    let two = ["0", "1"].iter().zip(&folders).map(|(rank, folder)| {
+        let mut command = ranked(rank, "2", &at, &format!("{text} g.csv"));
+        command.arg("--output").arg(&found).current_dir(folder.path());
+        command
+    });
+    let ended = together(two.collect());
+    assert!(ended.iter().all(|one| one.code == Some(0)), "{ended:?}");
+    assert_eq!(std::fs::read(&found).unwrap(), one);
+    // What is piped to the launcher is the first's.
+    let mut piped = hive();
+    piped.args(["launch", "--procs", "2", "--"]).args(text.split(' ')).arg("-");
+    piped.stdin(std::fs::File::open(&file).unwrap());
+    assert_eq!(answer(&mut piped, &found), one);
+}
+
+#[test]
 fn strangers_at_the_door_disturb_nobody() {
     let at = address();
     let first = ranked("0", "2", &at, CC);
