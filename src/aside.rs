@@ -24,6 +24,14 @@ pub(crate) fn remove_unfinished() {
     std::mem::forget(files);
 }
 
+/// The same where nobody is making or renaming one: who holds the list may be this thread.
+pub(crate) fn remove_unfinished_at_once() {
+    if let Ok(files) = UNFINISHED.try_lock() {
+        files.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        std::mem::forget(files);
+    }
+}
+
 /// A file that is being written aside; gone, unless it is renamed.
 pub(crate) struct Unfinished {
     file: Option<NamedTempFile>,

@@ -74,6 +74,7 @@ mod sweep;
 mod system;
 mod table;
 mod team;
+mod threads;
 #[cfg(feature = "report")]
 mod time;
 mod units;

@@ -3,6 +3,9 @@
 
 use std::io::Write;
 
+#[global_allocator]
+static ALLOCATOR: hivegraph::cli::Allocator = hivegraph::cli::Allocator;
+
 /// Exit code of a panic: something failed that is neither the answer nor the input.
 const PANICKED: u8 = 3;
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -129,12 +130,31 @@ pub(crate) fn room(what: &str, bytes: u64) -> Result<()> {
     if has(bytes) { Ok(()) } else { Err(lacking(what, bytes.into())) }
 }
 
+thread_local! {
+    /// Whether this thread asks for memory that it can do without.
+    static ASKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Asks for memory; the answer may be that there is none.
+fn asking<T>(ask: impl FnOnce() -> T) -> T {
+    ASKS.set(true);
+    let answer = ask();
+    ASKS.set(false);
+    answer
+}
+
+/// Whether this thread asks for memory that it can do without.
+#[cfg(feature = "cli")]
+pub(crate) fn asks() -> bool {
+    ASKS.get()
+}
+
 /// An empty vector with room for `length` elements.
 pub(crate) fn reserved<T>(what: &str, length: usize) -> Result<Vec<T>> {
     let bytes = length as u128 * size_of::<T>() as u128;
     let mut made = Vec::new();
     let fits = has(u64::try_from(bytes).unwrap_or(u64::MAX));
-    match fits && made.try_reserve_exact(length).is_ok() {
+    match fits && asking(|| made.try_reserve_exact(length).is_ok()) {
         true => Ok(made),
         false => Err(lacking(what, bytes)),
     }
@@ -144,7 +164,7 @@ pub(crate) fn reserved<T>(what: &str, length: usize) -> Result<Vec<T>> {
 pub(crate) fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     let bytes = length as u128 * size_of::<T>() as u128;
     let fits = has(u64::try_from(bytes).unwrap_or(u64::MAX));
-    let made = fits.then(|| bytemuck::try_zeroed_slice_box(length).ok()).flatten();
+    let made = fits.then(|| asking(|| bytemuck::try_zeroed_slice_box(length).ok())).flatten();
     made.map(Vec::from).ok_or_else(|| lacking(what, bytes))
 }
 

@@ -1,7 +1,7 @@
 //! `hive launch`: several processes of this program on this host, that make up one fleet.
 
 use super::console::{end, err, error};
-use crate::{Error, Result};
+use crate::{Error, Result, threads};
 use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -27,8 +27,8 @@ pub(super) struct Launch {
     command: Vec<OsString>,
 }
 
-/// How long the others may take to end once one has ended with an error.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the others may take to end once one has ended with an error. Those that have not found it yet would wait for it.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The processes that have not ended.
 type Running = Arc<Mutex<Vec<Option<Child>>>>;
@@ -65,7 +65,7 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
             }
         }
     }
-    let statuses = wait(&running, usize::from(args.procs), patience);
+    let (statuses, first_failed) = wait(&running, usize::from(args.procs), patience);
     let codes: Vec<u8> = statuses.iter().map(code).collect();
     if codes.contains(&0) {
         // Nobody ends so before the answer was told.
@@ -80,7 +80,9 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
             None => error(&format!("process 0 was ended by signal {}", codes[0] - 128)),
         }
     }
-    end(codes.into_iter().find(|code| *code != 0).unwrap_or(0));
+    // Others may have been killed because of it.
+    let failed = first_failed.map(|number| codes[number]);
+    end(failed.or_else(|| codes.into_iter().find(|code| *code != 0)).unwrap_or(0));
 }
 
 fn lock(running: &Running) -> std::sync::MutexGuard<'_, Vec<Option<Child>>> {
@@ -102,8 +104,7 @@ fn heard(mut from: ChildStderr) -> Result<JoinHandle<Vec<u8>>> {
         let _ = std::io::copy(&mut from, &mut std::io::sink());
         said
     };
-    let started = std::thread::Builder::new().name("listen".into()).spawn(body);
-    started.map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
+    threads::start("listen", body)
 }
 
 /// A token that nobody can guess.
@@ -137,32 +138,35 @@ fn forward_signals(running: &Running) -> Result<()> {
             });
         }
     };
-    std::thread::Builder::new().name("forward".into()).spawn(body).map(drop).map_err(told)
+    threads::start("forward", body).map(drop)
 }
 
-/// How all have ended, by number. Where one failed the others end by themselves; those that do not are killed.
-fn wait(running: &Running, count: usize, patience: Option<Duration>) -> Vec<ExitStatus> {
+/// How all have ended, by number, and which was the first that failed and was not killed. Where one failed the others end by
+/// themselves; those that do not are killed.
+fn wait(
+    running: &Running,
+    count: usize,
+    patience: Option<Duration>,
+) -> (Vec<ExitStatus>, Option<usize>) {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; count];
-    let mut failed: Option<Instant> = None;
+    let mut failed: Option<(Instant, usize)> = None;
     loop {
         for (number, child) in lock(running).iter_mut().enumerate() {
             let Some(own) = child else { continue };
             if let Ok(Some(status)) = own.try_wait() {
                 // One that was killed may be done without.
                 if status.code().is_some_and(|code| code != 0) {
-                    failed.get_or_insert_with(Instant::now);
+                    failed.get_or_insert_with(|| (Instant::now(), number));
                 }
                 ended[number] = Some(status);
                 *child = None;
             }
         }
         if ended.iter().all(Option::is_some) {
-            return ended.into_iter().flatten().collect();
+            return (ended.into_iter().flatten().collect(), failed.map(|(_, number)| number));
         }
-        if failed.zip(patience).is_some_and(|(at, patience)| at.elapsed() > patience) {
-            error("processes that did not end after one had failed are killed");
+        if failed.zip(patience).is_some_and(|((at, _), patience)| at.elapsed() > patience) {
             each(running, |child| _ = child.kill());
-            failed = None;
         }
         std::thread::sleep(Duration::from_millis(5));
     }

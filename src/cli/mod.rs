@@ -1,6 +1,7 @@
 //! The `hive` program: one file a subcommand. `src/main.rs` only turns the code that [`main`] returns
 //! into the process's own.
 
+mod allocator;
 mod arguments;
 mod console;
 mod convert;
@@ -22,6 +23,7 @@ use crate::processes::{another_speaks, leave};
 use crate::run::Clock;
 use crate::sweep::{CHILD, child};
 use crate::{Error, Result};
+pub use allocator::Allocator;
 use arguments::one_line;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
@@ -182,6 +184,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn dispatch(matches: &ArgMatches) -> Result<()> {
+    crate::threads::start_pool()?;
     let (name, matches) = matches.subcommand().unwrap_or(("", matches));
     match parts().iter().find(|(command, _)| command.get_name() == name) {
         Some((_, run)) => run(matches),

@@ -10,12 +10,11 @@ use crate::run::{
     Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
     compile_ahead, lacks_graph, prepare, workload,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, threads};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::thread::spawn;
 
 /// The subcommand, one level deeper for every workload of the registry.
 pub(super) fn command() -> Command {
@@ -180,7 +179,8 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
         check_graph(&config, workload)?;
     }
     let wants_graph = workload.form != Form::Array;
-    let loading = (wants_graph && !lacks).then(|| Loading::begin(&config, workload));
+    let loads = wants_graph && !lacks;
+    let loading = loads.then(|| Loading::begin(&config, workload)).transpose()?;
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
     let mut fleet = phase("opening devices", || company.open(config.fleet()))?;
@@ -306,7 +306,7 @@ fn ready(
         job.make_room(fleet, &prepared)?;
         return Ok((job, prepared));
     }
-    let begun = on_gpus.then(|| spawn(job.clone()));
+    let begun = on_gpus.then(|| threads::start("choose", job.clone())).transpose()?;
     let Some(begun) = begun else {
         let job = job()?;
         clock.lap(Stage::Choose);

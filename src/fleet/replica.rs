@@ -27,7 +27,7 @@ impl HostWorker {
             .num_threads((cores / here).max(1))
             .use_current_thread()
             .build()
-            .map_err(|e| Error::machine(format!("cannot start threads: {e}")))?;
+            .map_err(crate::threads::refused)?;
         Ok(HostWorker { pool })
     }
 

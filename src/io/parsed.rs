@@ -257,7 +257,7 @@ impl Numbered {
             return self.on_host().map(|graph| (graph, None));
         };
         // To give gigabytes back takes time.
-        std::thread::spawn(move || drop(lists));
+        let _ = crate::threads::start("give back", move || drop(lists));
         let Numbered { options, called, mut origin, .. } = self;
         let (rows, kept) = Kept::once(built.csr)?;
         (origin.self_loops, origin.duplicates) = (built.self_loops, built.duplicates);

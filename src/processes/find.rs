@@ -3,6 +3,7 @@
 use super::launcher::Process;
 use super::message::{Hello, Message, broken, receive_message, send_message};
 use crate::error::{Error, Result};
+use crate::threads;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -67,7 +68,7 @@ pub(super) fn accept<T>(
         {
             let (to, secret, done) = (to.clone(), process.secret(), busy.clone());
             busy.fetch_add(1, Ordering::Relaxed);
-            super::named("hive-greets".into(), move || {
+            threads::start("hive-greets", move || {
                 greet(stream, secret, &to);
                 done.fetch_sub(1, Ordering::Relaxed);
             })?;

@@ -7,8 +7,8 @@ use super::find::{Connected, gather, join};
 use super::host::Host;
 use super::launcher::Process;
 use super::message::{DATA, Hello, MESSAGE, Message, body_of, broken, head, receive};
-use super::named;
 use crate::error::{Error, Result};
+use crate::threads;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -179,10 +179,10 @@ impl Links {
         });
         for (number, stream) in readers {
             let own = Arc::downgrade(&links);
-            named(format!("hive-hears-{number}"), move || hear(&own, number, stream))?;
+            threads::start(format!("hive-hears-{number}"), move || hear(&own, number, stream))?;
         }
         let own = Arc::downgrade(&links);
-        named("hive-beats".into(), move || beat(&own))?;
+        threads::start("hive-beats", move || beat(&own))?;
         FOLLOWS.store(links.number() > 0, Ordering::Relaxed);
         let mut open = lock(&OPEN);
         open.retain(|links| links.strong_count() > 0);

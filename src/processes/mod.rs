@@ -18,11 +18,3 @@ pub use launcher::{OnFailure, Ranks};
 pub(crate) use links::{Hears, Links, another_speaks, leave};
 pub(crate) use members::Members;
 pub(crate) use message::Message;
-
-use crate::error::{Error, Result};
-
-/// Starts a thread of this name.
-fn named(name: String, body: impl FnOnce() + Send + 'static) -> Result<()> {
-    let started = std::thread::Builder::new().name(name).spawn(body);
-    started.map(drop).map_err(|e| Error::machine(format!("cannot start a thread: {e}")))
-}

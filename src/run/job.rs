@@ -13,10 +13,10 @@ use crate::io::{Begun, ResultFormat, Uplink};
 use crate::layout::memory::{CONTEXT_BYTES, GraphShape, beside_rows};
 use crate::layout::{Form, Placement, PrepareReport, Prepared};
 use crate::verify::Checker;
-use crate::{Error, Result, device, generate, io};
+use crate::{Error, Result, device, generate, io, threads};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::{JoinHandle, spawn};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// Timed runs when the program chooses, and when one takes over [`SLOW_MS`].
@@ -154,7 +154,10 @@ pub struct Loading {
 impl Loading {
     /// Starts to load the graph that the configuration names, unless a GPU may make it sooner. Of a file that a GPU builds sooner
     /// the arcs are read.
-    pub fn begin(config: &RunConfig, workload: &'static Workload) -> Loading {
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where the system has no thread left.
+    pub fn begin(config: &RunConfig, workload: &'static Workload) -> Result<Loading> {
         let generated = config.graph.as_deref().is_some_and(generate::may_pay_on_device);
         let config = config.clone();
         let builds = may_build_on_device(&config, workload);
@@ -174,7 +177,8 @@ impl Loading {
             }
             Ok(begun)
         };
-        Loading { thread: (!generated).then(|| spawn(load)), uplink }
+        let thread = (!generated).then(|| threads::start("load", load)).transpose()?;
+        Ok(Loading { thread, uplink })
     }
 
     /// The graph, for `fleet`. A large R-MAT graph is made on its GPUs, which takes a fraction of the time, and stays there
@@ -530,7 +534,8 @@ mod tests {
             );
             let config: RunConfig = toml::from_str(&text).unwrap();
             let workload = workload(name).unwrap();
-            let loaded = Loading::begin(&config, workload).end(&config, workload, &fleet).unwrap();
+            let loading = Loading::begin(&config, workload).unwrap();
+            let loaded = loading.end(&config, workload, &fleet).unwrap();
             let Loaded { graph, kept } = loaded;
             assert!(kept.is_some() && !graph.is_on_host(), "{name}, {weights}");
             let job = Job::new(workload, config, graph.clone()).unwrap();
@@ -570,7 +575,8 @@ mod tests {
             let config: RunConfig = toml::from_str(&text).unwrap();
             let workload = workload(name).unwrap();
             let host = io::load_with(&path, &config.load).unwrap();
-            let loaded = Loading::begin(&config, workload).end(&config, workload, &fleet).unwrap();
+            let loading = Loading::begin(&config, workload).unwrap();
+            let loaded = loading.end(&config, workload, &fleet).unwrap();
             let Loaded { graph, kept } = loaded;
             assert_eq!(graph.origin.built_on, on, "{load}");
             assert_eq!(kept.is_some(), on == "the GPU" && !graph.is_on_host(), "{load}");

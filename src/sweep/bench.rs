@@ -56,7 +56,7 @@ impl Bench {
         let clock = &mut self.clock;
         // A process of one cell ends where devices do not open. Elsewhere no graph is loaded for them meanwhile.
         let alone = clock.is_some() && cell.workload.form != Form::Array && !cell.is_absent();
-        let loading = alone.then(|| Loading::begin(config, cell.workload));
+        let loading = alone.then(|| Loading::begin(config, cell.workload)).transpose()?;
         if !cell.is_absent() {
             compile_ahead(config, cell.workload);
         }
@@ -153,8 +153,11 @@ fn source<'a>(
             true => Err(Refusal::Skipped(format!("{} is not there", cell.spec()))),
             false => {
                 let alone = loading.is_some();
-                let own = (!lacks)
-                    .then(|| loading.unwrap_or_else(begin).end(config, cell.workload, fleet));
+                let load = || {
+                    let loading = loading.map_or_else(begin, Ok)?;
+                    loading.end(config, cell.workload, fleet)
+                };
+                let own = (!lacks).then(load);
                 let shared =
                     |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
                 let loaded = own.transpose().and_then(|own| Loaded::on_all(own, company));

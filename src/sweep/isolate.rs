@@ -7,7 +7,7 @@ use super::planned::Planned;
 use crate::fleet::Company;
 use crate::run::RunConfig;
 use crate::system::signal_of;
-use crate::{Error, Result};
+use crate::{Error, Result, threads};
 use serde_json::Value;
 use std::io::{BufRead, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,8 +32,9 @@ pub(super) fn run(cell: &Planned, limit: Option<Duration>) -> Reply {
     }
     let failed = |why: String| Refusal::Failed(format!("its process: {why}"));
     let mut child = start(cell).map_err(|cause| failed(format!("cannot be started: {cause}")))?;
-    let output = reader(child.stdout.take());
-    let errors = reader(child.stderr.take());
+    let readers =
+        reader(child.stdout.take()).and_then(|out| Ok((out, reader(child.stderr.take())?)));
+    let (output, errors) = readers.inspect_err(|_| _ = child.kill())?;
     let ended = wait(&mut child, limit);
     // From now on the child is gone: what it said is all there is.
     let said = output.join().unwrap_or_default();
@@ -68,8 +69,8 @@ fn start(cell: &Planned) -> std::io::Result<Child> {
     Ok(child)
 }
 
-fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    std::thread::spawn(move || {
+fn reader(pipe: Option<impl Read + Send + 'static>) -> crate::Result<JoinHandle<String>> {
+    threads::start("listen", move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.read_to_end(&mut bytes);
@@ -136,6 +137,5 @@ fn end_with_parent() -> Result<()> {
         crate::aside::remove_unfinished();
         std::process::exit(3);
     };
-    let thread = std::thread::Builder::new().name("parent".into()).spawn(watch);
-    thread.map(drop).map_err(|cause| Error::machine(format!("no thread can be started: {cause}")))
+    threads::start("parent", watch).map(drop)
 }

@@ -18,6 +18,7 @@ const ORDER: [&str; 29] = [
     "team",
     "cache_dir",
     "memory",
+    "threads",
     "graph",
     "device",
     "processes",
