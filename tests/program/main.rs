@@ -6,6 +6,8 @@ mod common;
 mod bad_input;
 mod cli;
 mod docs;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod failing;
 mod house;
 mod info;
 mod question;
