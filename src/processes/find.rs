@@ -12,7 +12,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// What a connection begins with, before the fingerprint; the last byte is the version of what follows.
-const MAGIC: [u8; 8] = *b"hive\0\0\0\x01";
+const MAGIC: [u8; 8] = *b"hive\0\0\0\x02";
 /// How long a connection may take to come about, or to say something once it has shown the fingerprint.
 pub(super) const GREETING: Duration = Duration::from_secs(2);
 /// How long a new one may take to show the fingerprint.

@@ -242,8 +242,7 @@ impl Links {
 
     fn post(&self, to: usize, kind: u8, parts: &[&[u8]]) {
         let Some(stream) = self.links.get(to).and_then(Option::as_ref) else { return };
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut head = head(kind, length).to_vec();
+        let mut head = head(kind, parts).to_vec();
         let mut stream = lock(stream);
         // Small messages go in one packet.
         let parts = match parts {

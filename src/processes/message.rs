@@ -1,4 +1,4 @@
-//! What processes tell each other over a connection: a length, a kind and a body, whose length is bounded.
+//! What processes tell each other over a connection: a length, a kind, a sum and a body, whose length is bounded.
 
 use super::host::{Place, own_place};
 use super::launcher::Process;
@@ -6,6 +6,7 @@ use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of a message's body, at most.
 const MOST_BYTES: usize = 1 << 21;
@@ -82,16 +83,20 @@ impl Hello {
 
 /// A message: its kind and its body.
 pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
-    let mut head = [0; 5];
-    stream.read_exact(&mut head)?;
-    let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+    let mut start = [0; HEAD];
+    stream.read_exact(&mut start)?;
+    let length = u32::from_le_bytes([start[0], start[1], start[2], start[3]]) as usize;
+    let wrong = |what: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
     if length > MOST_BYTES {
-        let what = format!("a message of {length} bytes");
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
+        return wrong(format!("a message of {length} bytes"));
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;
-    Ok((head[4], body))
+    // What the network damages must not become an answer.
+    match head(start[4], &[&body]) == start {
+        true => Ok((start[4], body)),
+        false => wrong("a message that is damaged".into()),
+    }
 }
 
 /// A message of the time before links are open.
@@ -109,15 +114,23 @@ pub(super) fn body_of(message: &Message) -> Vec<u8> {
     postcard::to_stdvec(message).unwrap_or_default()
 }
 
-/// What stands before a body.
-pub(super) fn head(kind: u8, length: usize) -> [u8; 5] {
-    let [a, b, c, d] = (length as u32).to_le_bytes();
-    [a, b, c, d, kind]
+/// Bytes before a body.
+const HEAD: usize = 9;
+
+/// What stands before a body of these parts: its length, its kind, and their sum (XXH3).
+pub(super) fn head(kind: u8, parts: &[&[u8]]) -> [u8; HEAD] {
+    let mut sum = Xxh3::with_seed(kind.into());
+    parts.iter().for_each(|part| sum.update(part));
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let mut head = [kind; HEAD];
+    head[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    head[5..].copy_from_slice(&(sum.digest() as u32).to_le_bytes());
+    head
 }
 
 /// A message as it is sent.
 pub(super) fn framed(body: &[u8]) -> Vec<u8> {
-    [&head(MESSAGE, body.len())[..], body].concat()
+    [&head(MESSAGE, &[body])[..], body].concat()
 }
 
 pub(super) fn broken(error: std::io::Error) -> Error {
@@ -163,7 +176,7 @@ mod tests {
                 .iter()
                 .map(|message| {
                     let body = postcard::to_stdvec(message).unwrap();
-                    [&(body.len() as u32).to_le_bytes()[..], &[0], &body].concat()
+                    framed(&body)
                 })
                 .collect();
         let (mut right, mut wrong) = (0, 0);
@@ -174,6 +187,13 @@ mod tests {
                 bytes[at] = number(256) as u8;
             }
             bytes.truncate(bytes.len() - number(3).min(bytes.len()));
+            // What is damaged on the way is told, and a sum that fits makes no sense of it.
+            let damaged = bytes != whole[round % whole.len()];
+            assert_eq!(receive(&mut &bytes[..]).is_err(), damaged);
+            if bytes.len() > HEAD {
+                let sum = head(MESSAGE, &[&bytes[HEAD..]]);
+                bytes[..HEAD].copy_from_slice(&sum);
+            }
             let read = receive(&mut &bytes[..]);
             let message = read.ok().and_then(|(kind, body)| {
                 (kind == MESSAGE).then(|| postcard::from_bytes::<Message>(&body).ok()).flatten()
