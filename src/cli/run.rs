@@ -1,14 +1,15 @@
 //! `hive run WORKLOAD`: load, open, prepare, run, verify, report.
 
 use super::console::{note, out, phase, say};
+use crate::algorithm::Spread;
 use crate::fleet::{Company, Fleet, OnFailure};
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::gpus_find_source;
 use crate::run::{
-    Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload, check_graph,
-    compile_ahead, lacks_graph, prepare, workload,
+    Clock, Comes, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload,
+    check_graph, compile_ahead, prepare, workload,
 };
 use crate::{Error, Result, threads};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -174,12 +175,12 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     let mut clock = Clock::of_process();
     // What one of several processes fails with from here on the others are told.
     let mut company = Company::find(&config.fleet())?;
-    let lacks = lacks_graph(&config, company.number() > 0);
-    if !lacks {
+    let comes = Comes::of(&config, &company);
+    if comes == Comes::ByItself {
         check_graph(&config, workload)?;
     }
     let wants_graph = workload.form != Form::Array;
-    let loads = wants_graph && !lacks;
+    let loads = wants_graph && comes == Comes::ByItself;
     let loading = loads.then(|| Loading::begin(&config, workload)).transpose()?;
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
@@ -188,7 +189,8 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     let mut loaded = None;
     if wants_graph {
         let own = || loading.map(|loading| loading.end(&config, workload, &fleet)).transpose();
-        let all = phase("loading the graph", || Loaded::on_all(own()?, &company))?;
+        let all =
+            phase("loading the graph", || Loaded::on_all(own()?, comes == Comes::Lent, &company))?;
         clock.lap_of_load(&all.graph);
         loaded = Some(all);
     }
@@ -247,6 +249,7 @@ fn attempt_on(
         }
     };
     let answer = phase("running", || job.solve(fleet, &prepared))?;
+    let processes = fleet.each_process(Spread::of_runs(answer.measured()).median)?;
     fleet.until_told()?;
     if fleet.info().process != 0 {
         std::mem::forget(prepared);
@@ -258,7 +261,7 @@ fn attempt_on(
     let made = prepared.report(fleet, workload.form)?;
     let outcome = job.outcome(fleet, &made, answer, verification);
     std::mem::forget(prepared);
-    Ok(Some(Outcome { clock: Some(clock.clone()), ..outcome }))
+    Ok(Some(Outcome { clock: Some(clock.clone()), processes, ..outcome }))
 }
 
 /// Differs where the files do that options name; those that cannot be read are told of later.

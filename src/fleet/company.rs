@@ -3,11 +3,24 @@
 use super::{Fleet, FleetConfig, open};
 use crate::error::{Error, Result};
 use crate::processes::{Links, Process};
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long processes wait for each other when they start, in deadlines: launchers do not start all at once.
 const START_DEADLINES: f64 = 10.0;
+
+/// Where other processes of this host find an open file of this one.
+#[cfg(unix)]
+fn place_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// No process of such a system borrows.
+#[cfg(not(unix))]
+fn place_of(_: &File) -> String {
+    String::new()
+}
 
 /// This process, and those that make up fleets with it.
 #[derive(Default)]
@@ -93,6 +106,43 @@ impl Company {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Whether another process of this host comes before this one, and lends it files.
+    pub fn may_borrow(&self) -> bool {
+        cfg!(target_os = "linux") && self.links.as_ref().is_some_and(|links| links.local().0 > 0)
+    }
+
+    /// A file that the first process of each host makes and the others of the host take, those that `borrow`. It has no name, so
+    /// that it goes with those that have it open.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub fn lent<T>(
+        &self,
+        what: &str,
+        borrows: bool,
+        make: impl FnOnce() -> Result<File>,
+        take: impl FnOnce(&str) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(links) = &self.links else { return Ok(None) };
+        let all = links.all(&format!("who borrows the {what}"), vec![borrows.into()])?;
+        if all.iter().all(|borrows| *borrows == [0]) {
+            return Ok(None);
+        }
+        let here = links.here();
+        let borrowers: Vec<usize> =
+            here.iter().copied().filter(|process| all[*process] == [1]).collect();
+        let (mut lent, mut taken) = (None, None);
+        if borrows {
+            let place = links.said(here[0], what)?;
+            taken = Some(take(&String::from_utf8_lossy(&place))?);
+        } else if !borrowers.is_empty() {
+            let file = lent.insert(make()?);
+            links.say(borrowers, what, place_of(file).as_bytes());
+        }
+        links.all(&format!("the {what} is taken"), Vec::new())?;
+        Ok(taken)
     }
 
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.

@@ -151,6 +151,22 @@ impl FleetInfo {
     }
 }
 
+/// What one of several processes took.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ProcessTime {
+    /// Its number.
+    pub process: usize,
+    /// Its host.
+    pub host: String,
+    /// The ranks of its replicas: the first, and how many.
+    pub first_rank: usize,
+    /// At least 1.
+    pub replicas: usize,
+    /// Its median time of a run, ms.
+    pub run_ms: f64,
+}
+
 type Job = Box<dyn FnOnce(&mut Replica) + Send>;
 
 struct Member {
@@ -241,6 +257,23 @@ impl Fleet {
         let Some(links) = self.links() else { return Ok(own) };
         let all = links.all(label, bytemuck::cast_slice(&own).to_vec())?;
         Ok(all.iter().flat_map(|part| bytemuck::pod_collect_to_vec(part)).collect())
+    }
+
+    /// What each of several processes took, of which each hands over its own; none where there is one. All of them call it.
+    ///
+    /// # Errors
+    /// What another process failed with, or that it is gone.
+    pub(crate) fn each_process(&self, run_ms: f64) -> Result<Vec<ProcessTime>> {
+        let Some(members) = self.rendezvous.processes() else { return Ok(Vec::new()) };
+        let each = self.concat("times of all", vec![run_ms])?.into_iter().enumerate();
+        let told = |(process, run_ms): (usize, f64)| ProcessTime {
+            process,
+            host: members.links.host(process).name.clone(),
+            first_rank: members.of(process).start,
+            replicas: members.of(process).len(),
+            run_ms,
+        };
+        Ok(each.map(told).collect())
     }
 
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.

@@ -58,7 +58,7 @@ pub use columns::{Column, Table, write_ids, write_table};
 pub use headline::headline;
 pub use labels::{Locations, read_locations};
 pub use native::check as check_native;
-pub(crate) use native::{native_bytes, of_native_bytes};
+pub(crate) use native::{is_native_file, native_bytes, native_file, of_native_bytes};
 pub use node_weights::read_weights;
 pub use output::{ResultFormat, write_atomically};
 pub use parsed::Headline;

@@ -30,7 +30,8 @@ use crate::graph::array::Array;
 use crate::graph::{Graph, Origin, Rows, Texts, check as checks};
 use bytemuck::Pod;
 use rayon::prelude::*;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,6 +86,12 @@ fn called(kind: u32) -> &'static str {
 /// Whether the content starts as a native file does.
 pub(super) fn is_native(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
+}
+
+/// Whether the file is native, so that it is mapped.
+pub(crate) fn is_native_file(path: &str) -> bool {
+    let mut start = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && is_native(&start)
 }
 
 /// A section, as the table has it.
@@ -319,6 +326,18 @@ pub(crate) fn native_bytes(graph: &Graph) -> Result<Vec<u8>> {
         write(&mut bytes).map_err(|e| Error::machine(format!("the graph cannot be sent ({e})")))
     })?;
     Ok(bytes)
+}
+
+/// A graph as a native file that has no name, for processes of this host.
+pub(crate) fn native_file(graph: &Graph) -> Result<File> {
+    let refuse =
+        |e| Error::machine(format!("the graph cannot be written for other processes ({e})"));
+    let file = tempfile::tempfile().map_err(refuse)?;
+    let mut out = BufWriter::with_capacity(1 << 20, &file);
+    put(graph, &graph.origin, |write| write(&mut out).map_err(refuse))?;
+    out.flush().map_err(refuse)?;
+    drop(out);
+    Ok(file)
 }
 
 /// The graph of such bytes.

@@ -209,10 +209,14 @@ impl Links {
 
     /// This process's place among those of its host, and how many these are.
     pub fn local(&self) -> (usize, usize) {
+        let here = self.here();
+        (here.iter().filter(|process| **process < self.number()).count(), here.len())
+    }
+
+    /// The processes of this one's host, by number.
+    pub fn here(&self) -> Vec<usize> {
         let own = self.host(self.number());
-        let here =
-            |before: &[Hello]| before.iter().filter(|hello| hello.place.host == *own).count();
-        (here(&self.hellos[..self.number()]), here(&self.hellos))
+        (0..self.count()).filter(|process| self.host(*process) == own).collect()
     }
 
     /// Says who is told of what the others say, from now on. What they say before is kept.

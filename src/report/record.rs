@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::summary::ids_of;
 use super::{COMMIT, VERSION, utc};
 use crate::algorithm::{Measured, Spread, median_reset};
-use crate::fleet::FleetInfo;
+use crate::fleet::{FleetInfo, ProcessTime};
 use crate::graph::{Graph, NodeId, Origin};
 use crate::io::write_atomically;
 use crate::layout::{Form, PrepareReport};
@@ -60,6 +60,9 @@ pub struct Record<'a> {
     /// The resolved configuration; readable as a configuration file.
     config: &'a RunConfig,
     fleet: &'a FleetInfo,
+    /// What each process took, where there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    processes: &'a [ProcessTime],
     prepare: &'a PrepareReport,
     graph: Option<GraphFacts<'a>>,
     /// What only this workload's records have: `seeds` and `delta` of shortest paths, for one.
@@ -221,6 +224,7 @@ impl<'a> Record<'a> {
             provenance: Provenance::now(),
             config: &job.config,
             fleet,
+            processes: &outcome.processes,
             prepare,
             graph: (job.workload.form != Form::Array).then(|| GraphFacts::of(graph)),
             own: answer.facts(),

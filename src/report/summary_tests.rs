@@ -102,6 +102,7 @@ fn merged(merge: MergeMode) -> Outcome {
             copy_ms: 0.0,
         }),
         clock: None,
+        processes: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Choice, Clock, RunConfig, Stage, Verdict, Verification, Verify};
 use crate::algorithm::{
     AnyAnswer, AnyQuery, Checked, Measured, Paths, RunOptions, Workload, one_search,
 };
-use crate::fleet::{Company, Devices, Fleet, FleetInfo};
+use crate::fleet::{Company, Devices, Fleet, FleetInfo, ProcessTime};
 use crate::generate::{Kept, PassLimits};
 use crate::graph::{Graph, Origin};
 use crate::io::{Begun, ResultFormat, Uplink};
@@ -55,6 +55,8 @@ pub struct Outcome {
     pub verification: Option<Verification>,
     /// The time of the process so far, where it answers this question alone.
     pub clock: Option<Clock>,
+    /// What each process took, where there are several.
+    pub processes: Vec<ProcessTime>,
 }
 
 impl Outcome {
@@ -109,20 +111,21 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The graph on all processes: those that do not see its file are sent it by the first.
+    /// The graph on all processes. Those that do not see its file are sent it by the first; processes of a host share one.
     ///
     /// # Errors
     /// What another process failed with, or that it is gone.
-    pub(crate) fn on_all(own: Option<Loaded>, company: &Company) -> Result<Loaded> {
+    pub(crate) fn on_all(own: Option<Loaded>, borrows: bool, company: &Company) -> Result<Loaded> {
+        let whole = |graph: Graph| Loaded { graph: Arc::new(graph), kept: None };
         let packed = || own.as_ref().map_or(Ok(Vec::new()), |own| io::native_bytes(&own.graph));
-        let sent = company.handed("graph", own.is_none(), packed)?;
-        match (own, sent) {
-            (Some(own), _) => Ok(own),
-            (None, Some(bytes)) => {
-                Ok(Loaded { graph: Arc::new(io::of_native_bytes(bytes)?), kept: None })
-            }
-            (None, None) => Err(no_graph()),
-        }
+        let sent = company.handed("graph", own.is_none() && !borrows, packed)?;
+        let own = match sent {
+            Some(bytes) => Some(whole(io::of_native_bytes(bytes)?)),
+            None => own,
+        };
+        let file = || own.as_ref().map_or(Err(no_graph()), |own| io::native_file(&own.graph));
+        let borrowed = company.lent("graph", borrows, file, io::load)?;
+        own.or(borrowed.map(whole)).ok_or_else(no_graph)
     }
 
     /// The graph with its arcs on the host, for fleets that come later.
@@ -257,10 +260,38 @@ pub(crate) fn gpus_find_source(
     on_gpus && relabels && graph.names_rise() && config.starts_by_default(workload)
 }
 
-/// Whether this process, which `follows` another one or does not, lacks the graph's file.
-pub(crate) fn lacks_graph(config: &RunConfig, follows: bool) -> bool {
-    let file = config.graph.as_deref().filter(|spec| !generate::is_spec(spec));
-    follows && file.is_some_and(|path| !Path::new(path).exists())
+/// Bytes of a file that several processes of a host rather read once.
+const SHARED_FILE: u64 = 1 << 20;
+
+/// How one of several processes comes by the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comes {
+    /// It reads or generates it.
+    ByItself,
+    /// It does not see the file: the first process sends the graph.
+    Sent,
+    /// Another process of its host reads it.
+    Lent,
+}
+
+impl Comes {
+    /// How this process comes by the graph that is configured.
+    pub(crate) fn of(config: &RunConfig, company: &Company) -> Comes {
+        let file = config.graph.as_deref().filter(|spec| !generate::is_spec(spec));
+        let Some(path) = file.filter(|_| company.number() > 0) else { return Comes::ByItself };
+        let bytes = Path::new(path).metadata().map(|file| file.len());
+        match bytes {
+            Err(_) if company.may_borrow() => Comes::Lent,
+            Err(_) => Comes::Sent,
+            // Native files are mapped, by each.
+            Ok(bytes)
+                if bytes > SHARED_FILE && company.may_borrow() && !io::is_native_file(path) =>
+            {
+                Comes::Lent
+            }
+            Ok(_) => Comes::ByItself,
+        }
+    }
 }
 
 /// Notices a graph that is not there, or a generator that makes no sense, without loading anything: a
@@ -454,6 +485,7 @@ impl Job {
             answer,
             verification,
             clock: None,
+            processes: Vec::new(),
         }
     }
 }

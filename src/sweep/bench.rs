@@ -3,12 +3,13 @@
 use super::cell::Refusal;
 use super::plan::{same_fleet, same_graph, same_preparation};
 use super::planned::Planned;
+use crate::algorithm::Spread;
 use crate::fleet::{Company, Fleet};
 use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead};
-use crate::run::{gpus_find_source, lacks_graph};
+use crate::run::{Comes, gpus_find_source};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,8 +149,9 @@ fn source<'a>(
     let known = graphs.iter().position(|source| same_graph(&source.config, config));
     let at = known.unwrap_or_else(|| {
         let begin = || Loading::begin(config, cell.workload);
-        let lacks = lacks_graph(config, company.number() > 0);
-        let loaded = match cell.is_absent() && !lacks {
+        let comes = Comes::of(config, company);
+        let own = comes == Comes::ByItself;
+        let loaded = match cell.is_absent() && own {
             true => Err(Refusal::Skipped(format!("{} is not there", cell.spec()))),
             false => {
                 let alone = loading.is_some();
@@ -157,10 +159,12 @@ fn source<'a>(
                     let loading = loading.map_or_else(begin, Ok)?;
                     loading.end(config, cell.workload, fleet)
                 };
-                let own = (!lacks).then(load);
+                let own = own.then(load);
                 let shared =
                     |loaded: Loaded| if alone { Ok(loaded) } else { loaded.on_host(fleet) };
-                let loaded = own.transpose().and_then(|own| Loaded::on_all(own, company));
+                let loaded = own
+                    .transpose()
+                    .and_then(|own| Loaded::on_all(own, comes == Comes::Lent, company));
                 loaded.and_then(shared).map_err(Refusal::from)
             }
         };
@@ -188,6 +192,7 @@ fn answer(
     lap(clock, |clock| clock.lap_of_prepare(&report));
     job.make_room(fleet, &prepared)?;
     let answer = job.solve(fleet, &prepared)?;
+    let processes = fleet.each_process(Spread::of_runs(answer.measured()).median)?;
     if fleet.info().process != 0 {
         return Ok((None, prepared));
     }
@@ -195,7 +200,8 @@ fn answer(
     let check = job.check(fleet, &prepared, &*answer)?;
     lap(clock, |clock| clock.lap(Stage::Verify));
     let report = prepared.report(fleet, job.workload.form)?;
-    Ok((Some(job.outcome(fleet, &report, answer, check)), prepared))
+    let outcome = job.outcome(fleet, &report, answer, check);
+    Ok((Some(Outcome { processes, ..outcome }), prepared))
 }
 
 /// Books time, where a clock runs.

@@ -222,6 +222,26 @@ fn processes_that_do_not_see_the_file_are_sent_the_graph() {
 }
 
 #[test]
+fn processes_of_a_host_share_a_large_graph() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("g.txt");
+    assert!(hive().args(["-q", "convert", "rmat:14"]).arg(&file).status().unwrap().success());
+    assert!(file.metadata().unwrap().len() > 1 << 20);
+    let text = "run pagerank --devices host:3 --graph";
+    let one = answer(hive().args(text.split(' ')).arg(&file), &folder.path().join("one.csv"));
+    let mut three = hive();
+    three.args(["launch", "--procs", "3", "--"]).args(text.split(' ')).arg(&file);
+    let record = folder.path().join("record.json");
+    three.arg("--json").arg(&record);
+    assert_eq!(answer(&mut three, &folder.path().join("three.csv")), one);
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+    let each = record["processes"].as_array().unwrap();
+    assert_eq!(each.len(), 3);
+    assert!(each.iter().all(|one| one["replicas"] == 1 && one["run-ms"].as_f64() > Some(0.0)));
+}
+
+#[test]
 fn strangers_at_the_door_disturb_nobody() {
     let at = address();
     let first = ranked("0", "2", &at, CC);
