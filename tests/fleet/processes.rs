@@ -1,6 +1,6 @@
 //! Several processes that make up one fleet: the same answers as one, launchers, and failures that end all in time.
 
-use crate::common::{Ended, ends_within, hive};
+use crate::common::{Ended, ends_within, hive, skipped};
 use hivegraph::run::WORKLOADS;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -135,6 +135,21 @@ fn launchers_are_understood_by_what_they_set() {
         let ended = ends_within(LIMIT, &mut process(&own, &format!("{CC}{options}")));
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
+}
+
+#[test]
+fn open_mpi_itself_starts_processes() {
+    if Command::new("mpirun").arg("--version").output().is_err() {
+        return skipped("there is no mpirun here");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let asked = "run pagerank --graph rmat:10 --devices host:4";
+    let one = answer(hive().args(asked.split(' ')), &folder.path().join("one.csv"));
+    let mut several = Command::new("mpirun");
+    several.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    several.args(["--oversubscribe", "-n", "3"]).arg(hive().get_program());
+    several.args(asked.split(' '));
+    assert_eq!(answer(&mut several, &folder.path().join("several.csv")), one);
 }
 
 /// A process of several, as `hive launch` starts them.
