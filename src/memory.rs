@@ -143,6 +143,25 @@ fn asking<T>(ask: impl FnOnce() -> T) -> T {
     answer
 }
 
+/// How a program ends that has no memory left.
+static END: OnceLock<fn(usize) -> !> = OnceLock::new();
+
+/// Says how the program ends where it has no memory left.
+#[cfg(feature = "cli")]
+pub(crate) fn ends_by(end: fn(usize) -> !) {
+    let _ = END.set(end);
+}
+
+/// Ends the process, which needs `bytes` more: as any allocation that fails.
+#[cold]
+pub(crate) fn none_left(bytes: usize) -> ! {
+    if let Some(end) = END.get() {
+        end(bytes);
+    }
+    let layout = std::alloc::Layout::array::<u8>(bytes);
+    std::alloc::handle_alloc_error(layout.unwrap_or(std::alloc::Layout::new::<u8>()))
+}
+
 /// Whether this thread asks for memory that it can do without.
 #[cfg(feature = "cli")]
 pub(crate) fn asks() -> bool {

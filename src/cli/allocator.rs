@@ -2,6 +2,7 @@
 
 use crate::memory::asks;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,12 +14,28 @@ pub struct Allocator;
 /// The program ends already: what its end needs it may lack, too.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
+thread_local! {
+    /// It is this thread that ends it.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Ends the program, unless this thread can do without `bytes`.
 #[cold]
 fn ends_without(bytes: usize) {
-    if asks() || ENDS.swap(true, Relaxed) {
-        return;
+    if !asks() && !ENDING.get() {
+        end_without(bytes);
     }
+}
+
+/// Ends the program, which needs `bytes` more.
+pub(super) fn end_without(bytes: usize) -> ! {
+    if ENDS.swap(true, Relaxed) {
+        // Another thread is at it.
+        loop {
+            std::thread::park();
+        }
+    }
+    ENDING.set(true);
     crate::aside::remove_unfinished_at_once();
     let line = format_args!(
         "error: not enough memory: {bytes} bytes more are needed; ask for less, or use a machine with more memory\n"

@@ -4,7 +4,7 @@ use super::console::{end, err, error};
 use crate::{Error, Result, threads};
 use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::Read;
@@ -30,6 +30,24 @@ pub(super) struct Launch {
 /// How long the others may take to end once one has ended with an error. Those that have not found it yet would wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Has the system end a process when this one is gone, however that came about.
+#[cfg(target_os = "linux")]
+fn end_with_launcher(command: &mut Command) {
+    use rustix::process::set_parent_process_death_signal;
+    let own = std::process::id();
+    // SAFETY: between fork and exec two system calls are made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::TERM))?;
+            // It may be gone before the system was told.
+            match std::os::unix::process::parent_id() == own {
+                true => Ok(()),
+                false => Err(std::io::ErrorKind::NotFound.into()),
+            }
+        });
+    }
+}
+
 /// The processes that have not ended.
 type Running = Arc<Mutex<Vec<Option<Child>>>>;
 
@@ -54,6 +72,8 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
         if number > 0 {
             command.stdin(Stdio::null()).stderr(Stdio::piped());
         }
+        #[cfg(target_os = "linux")]
+        end_with_launcher(&mut command);
         match command.spawn() {
             Ok(mut child) => {
                 said.extend(child.stderr.take().map(heard).transpose()?);
@@ -127,7 +147,7 @@ fn free_address() -> Result<String> {
 /// Passes signals that end this process on to those that it started.
 fn forward_signals(running: &Running) -> Result<()> {
     let told = |e: std::io::Error| Error::machine(format!("signals cannot be passed on: {e}"));
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(told)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]).map_err(told)?;
     let running = running.clone();
     let body = move || {
         for signal in signals.forever() {

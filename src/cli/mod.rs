@@ -159,9 +159,13 @@ pub fn command() -> Command {
 /// is one line on standard error.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     Clock::of_process();
-    #[cfg(unix)]
-    signals::install();
+    crate::memory::ends_by(allocator::end_without);
     let args: Vec<OsString> = args.into_iter().collect();
+    // A launcher passes signals on to those that it has started.
+    #[cfg(unix)]
+    if args.get(1).is_none_or(|command| command != "launch") {
+        signals::install();
+    }
     let result = match command().try_get_matches_from(&args) {
         Ok(matches) => {
             console::set_quiet(matches.get_flag("quiet"));

@@ -300,10 +300,7 @@ impl<P: Packed> Bucket<P> {
 fn slab(bytes: usize) -> MmapMut {
     match MmapMut::map_anon(bytes) {
         Ok(map) => map,
-        // As for any other allocation that fails.
-        Err(_) => std::alloc::handle_alloc_error(
-            std::alloc::Layout::array::<u8>(bytes).unwrap_or(std::alloc::Layout::new::<u8>()),
-        ),
+        Err(_) => crate::memory::none_left(bytes),
     }
 }
 
