@@ -147,7 +147,7 @@ impl ArcList {
 }
 
 impl Graph {
-    /// Differs where rows, weights or what the input calls its nodes do. It reads all of them.
+    /// Differs where rows, weights, places or what the input calls its nodes do. It reads all of them.
     pub(crate) fn fingerprint(&self) -> u64 {
         let sum = |bytes: &[u8]| {
             let parts: Vec<u64> = bytes.par_chunks(1 << 22).map(xxh3_64).collect();
@@ -164,7 +164,12 @@ impl Graph {
             }
         };
         let names = sum(bytemuck::cast_slice(&names));
-        xxh3_64(bytemuck::cast_slice(&[offsets, columns, weights, names]))
+        let numbers = self.names().map_or(0, |ids| sum(bytemuck::cast_slice(ids)));
+        let places = self.places().map_or([0; 2], |(latitudes, longitudes)| {
+            [latitudes, longitudes].map(|degrees| sum(bytemuck::cast_slice(degrees)))
+        });
+        let all = [offsets, columns, weights, names, numbers, places[0], places[1]];
+        xxh3_64(bytemuck::cast_slice(&all))
     }
 
     /// Wraps a finished CSR after checking it: offsets start at 0, never fall and end at the arc
