@@ -3,19 +3,21 @@
 use super::console::{note, out, phase, say};
 use crate::algorithm::Spread;
 use crate::fleet::{Company, Fleet, OnFailure};
+use crate::graph::Graph;
 use crate::io::LoadOptions;
 use crate::layout::{Form, Prepared};
 use crate::report::{Record, summary, to_json, write_json};
 use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Comes, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload,
-    check_graph, compile_ahead, prepare, workload,
+    check_graph, compile_ahead, option_files, prepare, workload,
 };
 use crate::{Error, Result, threads};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The subcommand, one level deeper for every workload of the registry.
 pub(super) fn command() -> Command {
@@ -184,50 +186,79 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
     let loading = loads.then(|| Loading::begin(&config, workload)).transpose()?;
     compile_ahead(&config, workload);
     clock.lap(Stage::Start);
-    let mut fleet = phase("opening devices", || company.open(config.fleet()))?;
-    clock.lap(Stage::Devices);
-    let mut loaded = None;
-    if wants_graph {
-        let own = || loading.map(|loading| loading.end(&config, workload, &fleet)).transpose();
-        let all =
-            phase("loading the graph", || Loaded::on_all(own()?, comes == Comes::Lent, &company))?;
-        clock.lap_of_load(&all.graph);
-        loaded = Some(all);
-    }
+    let (mut loading, mut graph) = (loading, None);
     loop {
-        let graph = loaded.as_ref().map(|loaded| loaded.graph.clone());
-        let error = match attempt(workload, config.clone(), loaded, fleet, &mut clock) {
-            Ok(outcome) => return Ok(outcome),
-            Err(failed) => failed,
+        let fleet = match phase("opening devices", || company.open(config.fleet())) {
+            Ok(fleet) => fleet,
+            Err(error) => {
+                goes_on_without(&mut company, None, error, config.on_failure)?;
+                continue;
+            }
         };
-        let (error, failed) = *error;
         // Its links tell the others how this process ends.
-        let failed = std::mem::ManuallyDrop::new(failed);
-        if config.on_failure == OnFailure::Stop {
-            return Err(error);
+        let fleet = std::mem::ManuallyDrop::new(fleet);
+        clock.lap(Stage::Devices);
+        let mut attempt = || {
+            let loaded = match wants_graph {
+                true => Some(whole_graph(
+                    (workload, &config),
+                    (&company, &fleet),
+                    (&mut loading, &mut graph),
+                    &mut clock,
+                )?),
+                false => None,
+            };
+            attempt_on(workload, config.clone(), loaded, &fleet, &mut clock)
+        };
+        match attempt() {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => goes_on_without(&mut company, Some(&fleet), error, config.on_failure)?,
         }
-        fleet = company.without_failed(&failed, &config.fleet(), error)?;
-        loaded = graph.map(|graph| Loaded { graph, kept: None });
     }
 }
 
-/// One attempt at a run, on a graph or an array; with an error the fleet comes back.
-fn attempt(
-    workload: &'static Workload,
-    config: RunConfig,
-    loaded: Option<Loaded>,
-    fleet: Fleet,
+/// After an error: finds those of several processes that are left, if these are to go on.
+fn goes_on_without(
+    company: &mut Company,
+    fleet: Option<&Fleet>,
+    error: Error,
+    on_failure: OnFailure,
+) -> Result<()> {
+    match on_failure {
+        OnFailure::Stop => Err(error),
+        OnFailure::Continue => company.without_failed(fleet, error),
+    }
+}
+
+/// The graph on all processes; it is read, or begun to be, at most once.
+fn whole_graph(
+    (workload, config): (&'static Workload, &RunConfig),
+    (company, fleet): (&Company, &Fleet),
+    (loading, graph): (&mut Option<Loading>, &mut Option<Arc<Graph>>),
     clock: &mut Clock,
-) -> std::result::Result<Option<Outcome>, Box<(Error, Fleet)>> {
-    match attempt_on(workload, config, loaded, &fleet, clock) {
-        Ok(outcome) => {
-            std::mem::forget(fleet);
-            Ok(outcome)
+) -> Result<Loaded> {
+    let comes = match graph {
+        Some(_) => Comes::ByItself,
+        None => Comes::of(config, company),
+    };
+    let mut own = || match (graph.clone(), comes) {
+        (Some(graph), _) => Ok(Some(Loaded { graph, kept: None })),
+        (None, Comes::ByItself) => {
+            let loading = loading.take().map_or_else(|| Loading::begin(config, workload), Ok)?;
+            loading.end(config, workload, fleet).map(Some)
         }
-        Err(error) => Err(Box::new((error, fleet))),
-    }
+        (None, _) => Ok(None),
+    };
+    let loaded = phase("loading the graph", || {
+        let own = own()?;
+        Loaded::on_all(own, comes == Comes::Lent, company)
+    })?;
+    clock.lap_of_load(&loaded.graph);
+    *graph = Some(loaded.graph.clone());
+    Ok(loaded)
 }
 
+/// One attempt at a run, on a graph or an array.
 fn attempt_on(
     workload: &'static Workload,
     config: RunConfig,
@@ -236,7 +267,7 @@ fn attempt_on(
     clock: &mut Clock,
 ) -> Result<Option<Outcome>> {
     fleet.same("command", || fingerprint(&config))?;
-    fleet.same("file", || files(workload, &config))?;
+    fleet.same("file", || option_files(&config, workload))?;
     let (job, prepared) = match loaded {
         None => {
             let job = Job::on_array(workload, config)?;
@@ -262,16 +293,6 @@ fn attempt_on(
     let outcome = job.outcome(fleet, &made, answer, verification);
     std::mem::forget(prepared);
     Ok(Some(Outcome { clock: Some(clock.clone()), processes, ..outcome }))
-}
-
-/// Differs where the files do that options name; those that cannot be read are told of later.
-fn files(workload: &Workload, config: &RunConfig) -> u64 {
-    let asks = config.asks(workload);
-    let sums = asks
-        .files
-        .iter()
-        .map(|(_, path)| xxhash_rust::xxh3::xxh3_64(&std::fs::read(path).unwrap_or_default()));
-    xxhash_rust::xxh3::xxh3_64(&sums.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
 /// Differs where options do.

@@ -2,7 +2,7 @@
 
 use super::{Fleet, FleetConfig, open};
 use crate::error::{Error, Result};
-use crate::processes::{Links, Process};
+use crate::processes::{Links, Message, Process};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +136,13 @@ impl Company {
         let (mut lent, mut taken) = (None, None);
         if borrows {
             let place = links.said(here[0], what)?;
-            taken = Some(take(&String::from_utf8_lossy(&place))?);
+            let lender = here[0];
+            let gone = |_| {
+                Error::machine(format!(
+                    "the {what} of process {lender} is not there any more: it has gone"
+                ))
+            };
+            taken = Some(take(&String::from_utf8_lossy(&place)).map_err(gone)?);
         } else if !borrowers.is_empty() {
             let file = lent.insert(make()?);
             links.say(borrowers, what, place_of(file).as_bytes());
@@ -168,27 +174,21 @@ impl Company {
         let Some(links) = &self.links else { return Ok(()) };
         let left = links.regroup(culprits)?;
         self.lost.extend(links.without(&left));
+        links.forget();
         self.links = Some(left);
         Ok(())
     }
 
-    /// A fleet of those processes that are left after a failure of another one, on the devices of `config`: they share what their
-    /// hosts have. The run has to begin again. All of them must call this.
+    /// Finds those processes that are left after a failure of another one, while `fleet` was used or none was open. What they did
+    /// has to begin again, on a new fleet: they share what their hosts have. All of them must call this.
     ///
     /// # Errors
     /// `error` itself where it is not that of another process; [`Error::Machine`] where it is not sure that those who do not
     /// come have ended.
-    pub fn without_failed(
-        &mut self,
-        fleet: &Fleet,
-        config: &FleetConfig,
-        error: Error,
-    ) -> Result<Fleet> {
-        let (Some(links), Some(members)) = (&self.links, fleet.rendezvous.processes()) else {
-            return Err(error);
-        };
-        let failed = match &error {
-            Error::Fault { rank, .. } => members.process_of(*rank),
+    pub fn without_failed(&mut self, fleet: Option<&Fleet>, error: Error) -> Result<()> {
+        let Some(links) = &self.links else { return Err(error) };
+        let failed = match (&error, fleet.and_then(|fleet| fleet.rendezvous.processes())) {
+            (Error::Fault { rank, .. }, Some(members)) => members.process_of(*rank),
             _ => None,
         };
         let mut culprits = links.failed();
@@ -196,15 +196,36 @@ impl Company {
         if failed == Some(links.number()) || (culprits.is_empty() && !links.must_regroup()) {
             return Err(error);
         }
-        self.without(&culprits)?;
         // Others may be lost while they find each other.
-        loop {
-            match self.open(config.clone()) {
-                Err(_) if self.links.as_ref().is_some_and(|links| links.must_regroup()) => {
-                    self.without(&[])?;
-                }
-                fleet => return fleet,
-            }
+        self.without(&culprits)
+    }
+
+    /// Tells the others that this process has failed at what all of them do.
+    pub fn fails(&self, error: Error) {
+        self.links.iter().for_each(|links| links.send_all(&Message::Fails(error.clone())));
+    }
+
+    /// Waits until the first process has told the answer and takes its leave, if this is another.
+    ///
+    /// # Errors
+    /// What it failed with, or that it is gone.
+    pub fn until_first_left(&self) -> Result<()> {
+        match &self.links {
+            Some(links) if links.number() > 0 => links.until_first_left(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the first process has taken its leave.
+    pub fn first_has_left(&self) -> bool {
+        self.links.as_ref().is_some_and(|links| links.has_left(0))
+    }
+
+    /// Takes leave of the others.
+    pub fn part(&self) {
+        if let Some(links) = &self.links {
+            links.bye();
+            links.forget();
         }
     }
 }

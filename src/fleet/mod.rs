@@ -214,7 +214,8 @@ impl Fleet {
     /// [`Error::Machine`] when a device or library is missing, [`Error::Input`] when the options do
     /// not fit together.
     pub fn open(config: FleetConfig) -> Result<Fleet> {
-        let mut fleet = Company::find(&config)?.open(config)?;
+        let company = Company::find(&config)?;
+        let mut fleet = company.open(config).inspect_err(|_| company.part())?;
         fleet.parts = true;
         Ok(fleet)
     }
@@ -445,10 +446,16 @@ impl Drop for Fleet {
         for member in &mut self.members {
             member.jobs.take();
         }
-        if self.dead.load(Ordering::Acquire) {
+        let dead = self.dead.load(Ordering::Acquire);
+        if let Some(links) = self.links().filter(|_| self.parts) {
+            if !dead {
+                links.bye();
+            }
+            links.forget();
+        }
+        if dead {
             return; // a thread may be stuck in the driver: leave it
         }
-        self.links().filter(|_| self.parts).into_iter().for_each(|links| links.bye());
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 let _ = thread.join();

@@ -328,6 +328,11 @@ pub(crate) fn native_bytes(graph: &Graph) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The graph of such a file, as it was.
+pub(crate) fn of_native_file(path: &str) -> Result<Graph> {
+    open(&super::source::read(path, super::source::Limit::of_table())?)
+}
+
 /// A graph as a native file that has no name, for processes of this host.
 pub(crate) fn native_file(graph: &Graph) -> Result<File> {
     let refuse =

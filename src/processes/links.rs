@@ -79,20 +79,17 @@ pub(crate) struct Links {
     pub(super) places: Vec<String>,
 }
 
-/// All links of this process that may be open.
-static OPEN: Mutex<Vec<Weak<Links>>> = Mutex::new(Vec::new());
+/// All links of this process that are open: they are until it has taken leave of the others, whoever else uses them.
+static OPEN: Mutex<Vec<Arc<Links>>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open_links() -> Vec<Arc<Links>> {
-    lock(&OPEN).iter().filter_map(Weak::upgrade).collect()
-}
-
 /// Tells other processes that this one ends, with an error or without.
 pub(crate) fn leave(error: Option<&Error>) {
-    for links in open_links() {
+    let open = std::mem::take(&mut *lock(&OPEN));
+    for links in open {
         if let Some(error) = error {
             links.send_all(&Message::Fails(error.clone()));
         }
@@ -184,10 +181,7 @@ impl Links {
         let own = Arc::downgrade(&links);
         threads::start("hive-beats", move || beat(&own))?;
         FOLLOWS.store(links.number() > 0, Ordering::Relaxed);
-        let mut open = lock(&OPEN);
-        open.retain(|links| links.strong_count() > 0);
-        open.push(Arc::downgrade(&links));
-        drop(open);
+        lock(&OPEN).push(links.clone());
         absent.into_iter().for_each(|number| links.lost(number, "it did not come"));
         Ok(links)
     }
@@ -322,13 +316,17 @@ impl Links {
     pub fn said(&self, process: usize, label: &str) -> Result<Vec<u8>> {
         let (theirs, bytes) =
             self.wait(process, &|| {}, |inbox| inbox.said[process].pop_front())?;
-        match theirs == label {
-            true => Ok(bytes),
-            false => Err(Error::machine(format!(
+        if theirs == label {
+            return Ok(bytes);
+        }
+        // One that has failed goes elsewhere.
+        let failed = self.inbox().failed_by[process].clone();
+        Err(failed.unwrap_or_else(|| {
+            Error::machine(format!(
                 "process {process} came for {theirs}, process {} for {label}; start all with the same command",
                 self.number()
-            ))),
-        }
+            ))
+        }))
     }
 
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.
@@ -404,7 +402,8 @@ impl Links {
         }
     }
 
-    pub(super) fn has_left(&self, process: usize) -> bool {
+    /// Whether a process has taken its leave.
+    pub fn has_left(&self, process: usize) -> bool {
         self.inbox().left[process]
     }
 
@@ -481,6 +480,11 @@ impl Links {
             FOLLOWS.store(false, Ordering::Relaxed);
         }
         drop(inbox);
+        // The other is to know that it is taken for gone. Who writes finds out by itself.
+        if let Some(stream) = self.links[process].as_ref().and_then(|stream| stream.try_lock().ok())
+        {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
         self.changed.notify_all();
         if self.solved.load(Ordering::Acquire) {
             return;
@@ -553,6 +557,11 @@ impl Links {
         if self.bye.set(()).is_ok() {
             self.send_all(&Message::Bye);
         }
+    }
+
+    /// Nobody but who has these links needs them any more.
+    pub fn forget(&self) {
+        lock(&OPEN).retain(|links| !std::ptr::eq(&**links, self));
     }
 }
 

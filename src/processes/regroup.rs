@@ -25,7 +25,7 @@ impl Links {
         }
         // Others may not know yet that something has failed.
         self.send_all(&Message::Regroups);
-        let until = Instant::now() + self.deadline.mul_f64(REGROUP_DEADLINES);
+        let patience = self.deadline.mul_f64(REGROUP_DEADLINES);
         let hello = Hello::of(&self.process, self.door.port());
         let listener = TcpListener::bind(self.door).map_err(|e| {
             Error::machine(format!("{}: this process cannot listen there again: {e}", self.door))
@@ -37,12 +37,15 @@ impl Links {
                     number.ok_or_else(|| Error::machine("process 0 went on without this"))?;
                 let process = Process { number, count: places.len(), ..self.process.clone() };
                 let hello = Hello { number, count: places.len(), ..hello };
+                let until = Instant::now() + patience;
                 let connected =
                     meet_all(&process, &hello, (first, places), hellos, listener, until)?;
                 return Links::open(process, connected, self.deadline);
             }
         }
         let own = self.number();
+        // To follow others may have taken long.
+        let until = Instant::now() + patience;
         let mut came: Vec<Option<(Hello, TcpStream)>> = self.hellos.iter().map(|_| None).collect();
         let missing = |came: &[Option<(Hello, TcpStream)>]| {
             (own + 1..self.count()).any(|other| came[other].is_none() && !self.is_out(other))

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Timed runs when the program chooses, and when one takes over [`SLOW_MS`].
 const RUNS: u32 = 10;
@@ -124,7 +125,7 @@ impl Loaded {
             None => own,
         };
         let file = || own.as_ref().map_or(Err(no_graph()), |own| io::native_file(&own.graph));
-        let borrowed = company.lent("graph", borrows, file, io::load)?;
+        let borrowed = company.lent("graph", borrows, file, io::of_native_file)?;
         own.or(borrowed.map(whole)).ok_or_else(no_graph)
     }
 
@@ -258,6 +259,13 @@ pub(crate) fn gpus_find_source(
     let relabels = workload.form == Form::Weighted || workload.form.is_topology();
     let on_gpus = fleet.info().backend == "cuda" && fleet.info().memory_limit.is_none();
     on_gpus && relabels && graph.names_rise() && config.starts_by_default(workload)
+}
+
+/// Differs where the files do that options name; those that cannot be read are told of later.
+pub(crate) fn option_files(config: &RunConfig, workload: &Workload) -> u64 {
+    let asks = config.asks(workload);
+    let sums = asks.files.iter().map(|(_, path)| xxh3_64(&std::fs::read(path).unwrap_or_default()));
+    xxh3_64(&sums.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
 /// Bytes of a file that several processes of a host rather read once.

@@ -9,7 +9,7 @@ use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead};
-use crate::run::{Comes, gpus_find_source};
+use crate::run::{Comes, gpus_find_source, option_files};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,10 +43,15 @@ impl Bench {
     pub(super) fn run(&mut self, cell: &Planned, company: &Company) -> Result<Value, Refusal> {
         // A panic is a bug; it costs this cell and what is open, not the sweep.
         let run = catch_unwind(AssertUnwindSafe(|| self.attempt(cell, company)));
-        run.unwrap_or_else(|_| {
+        let run = run.unwrap_or_else(|_| {
             *self = Bench::default();
             Err(Refusal::Failed("hive itself failed; please report this cell".into()))
-        })
+        });
+        // Others may wait for this process where it will not come.
+        if let Err(Refusal::Failed(why)) = &run {
+            company.fails(Error::machine(why.clone()));
+        }
+        run
     }
 
     fn attempt(&mut self, cell: &Planned, company: &Company) -> Result<Value, Refusal> {
@@ -62,13 +67,18 @@ impl Bench {
             compile_ahead(config, cell.workload);
         }
         lap(clock, |clock| clock.lap(Stage::Start));
-        let open = || (config.clone(), company.open(config.fleet()).map_err(Refusal::of_fleet));
+        let refuse = |error| match company.is_of_several() {
+            true => Refusal::from(error),
+            false => Refusal::of_fleet(error),
+        };
+        let open = || (config.clone(), company.open(config.fleet()).map_err(refuse));
         let (_, fleet) = self.fleet.get_or_insert_with(open);
         let fleet = fleet.as_ref().map_err(Refusal::clone)?;
         lap(clock, |clock| clock.lap(Stage::Devices));
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }
+        fleet.same("file", || option_files(config, cell.workload))?;
         let mut ready = self.ready.take().map(|(_, ready)| ready);
         let (job, layouts, kept) = match cell.workload.form {
             Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default(), None),

@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::plan::plan;
 use super::planned::Planned;
 use super::select::Selection;
-use super::together::{Next, Passed, Together};
+use super::together::{Fate, Next, Passed, Together};
 use super::{hive_layout, isolate, record};
 use crate::fleet::Devices;
 use crate::run::RunConfig;
@@ -121,20 +121,19 @@ pub(crate) fn sweep(
 fn follow(cells: &[Planned], together: &mut Together, bench: &mut Bench) -> Result<Option<bool>> {
     while !together.is_first() {
         let cell = match together.next(Next::End { well: false })? {
-            Some(Next::End { well }) => return Ok(Some(well)),
+            Some(Next::End { well }) => match together.until_told()? {
+                true => return Ok(Some(well)),
+                false => None,
+            },
             Some(Next::Cell(at)) => cells.get(at).map(|cell| (at, cell)),
-            None => {
-                bench.close(&together.company);
-                continue;
-            }
+            None => None,
         };
         let Some((at, cell)) = cell else {
-            return Err(Error::machine(
-                "process 0 asked for a cell that is not there; this is a bug",
-            ));
+            bench.close(&together.company);
+            continue;
         };
         let result = bench.run(cell, &together.company);
-        if together.passed(result.is_err())? != Passed::Well {
+        if together.passed(Fate::of(&result))? != Passed::Well {
             bench.close(&together.company);
         }
         bench.keep_for(&cells[at..].iter().collect::<Vec<_>>());
@@ -187,7 +186,7 @@ fn lead(
         // An answer counts whatever becomes of the others.
         let mut passed = Passed::Well;
         if result.is_err() {
-            passed = together.passed(true)?;
+            passed = together.passed(Fate::of(&result))?;
             if passed == Passed::Without {
                 bench.close(&together.company);
                 left.push_front(at);
@@ -207,7 +206,7 @@ fn lead(
         ledger.write("sweep.json", &cells)?;
         observe(Event::Ended { cell: &ended, cells: &cells });
         if answered {
-            passed = together.passed(false)?;
+            passed = together.passed(Fate::Answered)?;
         }
         if passed != Passed::Well {
             bench.close(&together.company);
@@ -218,7 +217,7 @@ fn lead(
     ledger.write("sweep.json", &cells)?;
     let well = !cells.iter().any(Cell::is_bad) && cells.iter().any(Cell::is_good);
     // All cells are done, whoever has gone since.
-    let _ = together.next(Next::End { well });
+    while let Ok(None) = together.next(Next::End { well }) {}
     Ok(cells)
 }
 

@@ -1,6 +1,7 @@
 //! What the processes of a sweep tell each other. The first says which cell is next; all run their part of it, and say how it ended
 //! for them. Where something fails, those who are left find each other again.
 
+use super::cell::Refusal;
 use crate::fleet::{Company, FleetConfig, OnFailure};
 use crate::{Error, Result};
 
@@ -17,6 +18,24 @@ pub(super) enum Next {
     Cell(usize),
     /// The end; `well` where no cell has failed.
     End { well: bool },
+}
+
+/// What has become of a cell for one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Answered = 0,
+    Failed = 1,
+    Skipped = 2,
+}
+
+impl Fate {
+    pub fn of<T>(result: &Result<T, Refusal>) -> Fate {
+        match result {
+            Ok(_) => Fate::Answered,
+            Err(Refusal::Failed(_)) => Fate::Failed,
+            Err(Refusal::Skipped(_)) => Fate::Skipped,
+        }
+    }
 }
 
 /// How all have come through a cell.
@@ -58,13 +77,18 @@ impl Together {
 
     /// What all say; none where something has failed, and those who are left have found each other again.
     fn all(&mut self, label: &str, own: u64) -> Result<Option<Vec<u64>>> {
-        if let Ok(said) = self.company.all(label, own.to_le_bytes().to_vec()) {
-            let words = said.iter().map(|word| word.as_slice().try_into().map(u64::from_le_bytes));
-            let words: std::result::Result<Vec<u64>, _> = words.collect();
-            return words
-                .map(Some)
-                .map_err(|_| Error::machine("a process said what makes no sense; this is a bug"));
-        }
+        let Ok(said) = self.company.all(label, own.to_le_bytes().to_vec()) else {
+            return self.regroup().map(|()| None);
+        };
+        let words = said.iter().map(|word| word.as_slice().try_into().map(u64::from_le_bytes));
+        let words: std::result::Result<Vec<u64>, _> = words.collect();
+        words
+            .map(Some)
+            .map_err(|_| Error::machine("a process said what makes no sense; this is a bug"))
+    }
+
+    /// Finds those who are left after something has failed.
+    fn regroup(&mut self) -> Result<()> {
         let before = self.company.lost().len();
         self.company.regroup()?;
         match &self.company.lost()[before..] {
@@ -77,7 +101,7 @@ impl Together {
                     "process {number} on {host} has gone, and the sweep ends; start it again to go on where it was"
                 ),
             }),
-            _ => Ok(None),
+            _ => Ok(()),
         }
     }
 
@@ -86,13 +110,31 @@ impl Together {
         Ok(self.all("what is next", own.word())?.map(|said| Next::of(said[0])))
     }
 
-    /// After each cell: how all came through it.
-    pub fn passed(&mut self, failed: bool) -> Result<Passed> {
+    /// At the end, of one that follows: whether the first has told the answer. Where it has gone before, those who are left have found
+    /// each other again.
+    pub fn until_told(&mut self) -> Result<bool> {
+        match self.company.until_first_left() {
+            Ok(()) => Ok(true),
+            Err(error) if self.company.first_has_left() || self.on_failure == OnFailure::Stop => {
+                Err(error)
+            }
+            Err(_) => self.company.regroup().map(|()| false),
+        }
+    }
+
+    /// After each cell: how all came through it. Where it failed for one, what the others have heard of that differs: all of them
+    /// begin anew.
+    pub fn passed(&mut self, fate: Fate) -> Result<Passed> {
         let before = self.company.lost().len();
-        Ok(match self.all("the end of a cell", failed.into())? {
-            Some(said) if said.iter().all(|failed| *failed == 0) => Passed::Well,
-            _ if self.company.lost().len() > before => Passed::Without,
-            _ => Passed::Badly,
+        let said = self.all("the end of a cell", fate as u64)?;
+        let has = |fate: Fate| said.as_ref().is_some_and(|said| said.contains(&(fate as u64)));
+        if has(Fate::Failed) {
+            self.regroup()?;
+        }
+        Ok(match self.company.lost().len() > before {
+            true => Passed::Without,
+            false if said.is_some() && !has(Fate::Failed) && !has(Fate::Skipped) => Passed::Well,
+            false => Passed::Badly,
         })
     }
 }

@@ -73,7 +73,7 @@ fn real_graphs_and_all_merges_have_the_same_bits_in_several_processes() {
 }
 
 /// An address that nobody listens at.
-fn address() -> String {
+pub fn address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
@@ -85,7 +85,7 @@ fn process(environment: &[(&str, &str)], arguments: &str) -> Command {
 }
 
 /// Runs the processes beside each other.
-fn together(commands: Vec<Command>) -> Vec<Ended> {
+pub fn together(commands: Vec<Command>) -> Vec<Ended> {
     let run = |mut command: Command| std::thread::spawn(move || ends_within(LIMIT, &mut command));
     let threads: Vec<_> = commands.into_iter().map(run).collect();
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -153,7 +153,7 @@ fn open_mpi_itself_starts_processes() {
 }
 
 /// A process of several, as `hive launch` starts them.
-fn ranked(rank: &str, size: &str, at: &str, arguments: &str) -> Command {
+pub fn ranked(rank: &str, size: &str, at: &str, arguments: &str) -> Command {
     process(&[("HIVE_RANK", rank), ("HIVE_WORLD_SIZE", size), ("HIVE_ADDR", at)], arguments)
 }
 
@@ -194,14 +194,21 @@ fn what_does_not_go_together_ends_all_in_one_line() {
         assert!(hive().arg("convert").arg(spec).arg(&file).status().unwrap().success());
         folder
     });
-    let at = address();
-    let read = "run cc --graph g.mtx --devices host:2 --deadline 0.5";
-    let two = ["0", "1"].iter().zip(&folders).map(|(rank, folder)| {
-        let mut command = ranked(rank, "2", &at, read);
-        command.current_dir(folder.path());
-        command
-    });
-    check(two.collect(), &["another graph"]);
+    // The same arcs, and other ids.
+    for (folder, first) in folders.iter().zip([1_000_000_000, 1_000_000_004]) {
+        let line = |i: u64| format!("{} {}\n", first + 2 * i, first + 2 * ((i + 1) % 50));
+        std::fs::write(folder.path().join("r.txt"), (0..50).map(line).collect::<String>()).unwrap();
+    }
+    for (file, what) in [("g.mtx", "another graph"), ("r.txt", "another graph")] {
+        let at = address();
+        let read = format!("run cc --graph {file} --devices host:2 --deadline 0.5");
+        let two = ["0", "1"].iter().zip(&folders).map(|(rank, folder)| {
+            let mut command = ranked(rank, "2", &at, &read);
+            command.current_dir(folder.path());
+            command
+        });
+        check(two.collect(), &[what]);
+    }
     let launched = |arguments: &str| {
         let mut command = hive();
         command.args(["launch", "--procs", "3", "--"]).args(arguments.split_whitespace());
@@ -329,6 +336,30 @@ pub fn is_linked(pid: u32) -> bool {
 
 pub fn strike(signal: &str, pid: u32) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_to_the_launcher_ends_all() {
+    let long = "run pagerank --graph rmat:12 --devices host:4 --iterations 1000000 --tolerance 0 --deadline 1";
+    for (signal, code) in
+        [("-INT", Some(130)), ("-TERM", Some(143)), ("-HUP", Some(143)), ("-KILL", None)]
+    {
+        for _ in 0..3 {
+            let (launcher, all) = launched(long, Stdio::null());
+            std::thread::sleep(Duration::from_millis(100));
+            strike(signal, launcher.id());
+            let ended = launcher.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!(ended.status.code(), code, "{signal}: {told}");
+            let until = Instant::now() + Duration::from_secs(3);
+            while all.iter().any(|pid| is_there(*pid)) {
+                assert!(Instant::now() < until, "{signal}: somebody is left");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            assert!(told.lines().filter(|line| line.starts_with("error: ")).count() <= 1, "{told}");
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

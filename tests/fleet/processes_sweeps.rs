@@ -1,7 +1,7 @@
 //! Sweeps in several processes: the cells of one process, failures that cost one cell, and processes that are killed.
 
 use crate::common::{ends_within, hive};
-use crate::processes::{LIMIT, is_there, launched, strike};
+use crate::processes::{LIMIT, address, is_there, launched, ranked, strike, together};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -51,6 +51,36 @@ fn a_sweep_in_several_processes_has_the_cells_of_one() {
     two.args(["launch", "--procs", "2", "--"]).args(sweep(&several));
     let ended = ends_within(LIMIT, &mut two);
     assert!(ended.code == Some(0) && !ended.err.contains("finished before"), "{ended:?}");
+}
+
+#[test]
+fn a_cell_whose_files_differ_between_processes_fails_and_says_why() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let config = "graphs = ['rmat:8']\ndevices = ['host:2']\nworkloads = ['vn', 'cc']\n[run]\nvn = { seeds = 'file:seeds.txt' }\n";
+    for (folder, seed) in folders.iter().zip(["1", "5"]) {
+        std::fs::write(folder.path().join("seeds.txt"), seed).unwrap();
+        std::fs::write(folder.path().join("s.toml"), config).unwrap();
+    }
+    let at = address();
+    let two: Vec<_> = ["0", "1"]
+        .iter()
+        .zip(&folders)
+        .map(|(rank, folder)| {
+            let mut command = ranked(rank, "2", &at, "sweep s.toml --output out");
+            command.current_dir(folder.path());
+            command
+        })
+        .collect();
+    let ended = together(two);
+    assert!(ended.iter().all(|one| one.code == Some(1)), "{ended:?}");
+    assert!(ended[0].err.contains("another file"), "{ended:?}");
+    let cells = records(&folders[0].path().join("out"));
+    let status = |name: &str| {
+        let cell = cells.iter().find(|cell| cell["coordinates"]["workload"] == name).unwrap();
+        cell["status"].as_str().unwrap().to_string()
+    };
+    assert_eq!((status("vn").as_str(), status("cc").as_str()), ("failed", "done"));
+    assert!(!folders[1].path().join("out").exists());
 }
 
 #[cfg(target_os = "linux")]
