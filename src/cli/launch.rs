@@ -97,11 +97,16 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
         let first = others.zip(&codes[1..]).find(|(said, code)| **code != 0 && !said.is_empty());
         match first {
             Some((said, _)) => err(&String::from_utf8_lossy(&said)),
-            None => error(&format!("process 0 was ended by signal {}", codes[0] - 128)),
+            None => {
+                // Others may have been killed because of it.
+                let number = first_failed.unwrap_or(0);
+                let signal = codes[number].saturating_sub(128);
+                error(&format!("process {number} was ended by signal {signal}"));
+            }
         }
     }
-    // Others may have been killed because of it.
-    let failed = first_failed.map(|number| codes[number]);
+    let own = statuses[0].code().map(|_| codes[0]).filter(|code| *code != 0);
+    let failed = own.or(first_failed.map(|number| codes[number]));
     end(failed.or_else(|| codes.into_iter().find(|code| *code != 0)).unwrap_or(0));
 }
 
@@ -174,8 +179,8 @@ fn wait(
         for (number, child) in lock(running).iter_mut().enumerate() {
             let Some(own) = child else { continue };
             if let Ok(Some(status)) = own.try_wait() {
-                // One that was killed may be done without.
-                if status.code().is_some_and(|code| code != 0) {
+                // One that was killed may be done without, where the others go on.
+                if status.code().map_or(patience.is_some(), |code| code != 0) {
                     failed.get_or_insert_with(|| (Instant::now(), number));
                 }
                 ended[number] = Some(status);

@@ -340,6 +340,19 @@ pub fn strike(signal: &str, pid: u32) {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn those_who_wait_for_one_that_has_failed_are_ended_in_time() {
+    let mut command = hive();
+    command.args(["launch", "--procs", "3", "--"]).args(CC.replace("0.5", "60").split(' '));
+    // Process 0 cannot listen at an address that is not its host's; the others would look for it for ten minutes.
+    command.args(["--rendezvous", "192.0.2.1:9"]);
+    let ended = ends_within(Duration::from_secs(10), &mut command);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+    assert!(ended.err.contains("process 0 cannot listen there"), "{ended:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_signal_to_the_launcher_ends_all() {
     let long = "run pagerank --graph rmat:12 --devices host:4 --iterations 1000000 --tolerance 0 --deadline 1";
     for (signal, code) in
