@@ -228,6 +228,13 @@ fn planned(config: &SweepConfig, options: &SweepOptions) -> Result<Vec<Planned>>
         None => config,
     };
     let mut cells = plan(config, false)?;
+    let of = |run: &RunConfig| (run.ranks, run.rendezvous.clone(), run.on_failure);
+    if let Some(cell) = cells.iter().find(|cell| of(&cell.config) != of(&config.run)) {
+        return Err(Error::input(format!(
+            "{}: ranks, rendezvous and on-failure are the whole sweep's; set them in [run]",
+            cell.name()
+        )));
+    }
     if let Some(devices) = &options.devices {
         cells.retain(|cell| devices.contains(&cell.config.devices));
     }

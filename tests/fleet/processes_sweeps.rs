@@ -54,6 +54,20 @@ fn a_sweep_in_several_processes_has_the_cells_of_one() {
 }
 
 #[test]
+fn processes_are_the_whole_sweeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("s.toml");
+    let text = "graphs = ['rmat:8']\ndevices = ['host:2']\nworkloads = ['cc']\nvariants = [{ ranks = 'none' }]\n";
+    std::fs::write(&config, text).unwrap();
+    let mut command = hive();
+    command.arg("sweep").arg(&config).args(["--output", "unused"]).current_dir(folder.path());
+    let ended = ends_within(LIMIT, &mut command);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.err.contains("are the whole sweep's"), "{ended:?}");
+    assert!(!folder.path().join("unused").exists());
+}
+
+#[test]
 fn a_cell_whose_files_differ_between_processes_fails_and_says_why() {
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let config = "graphs = ['rmat:8']\ndevices = ['host:2']\nworkloads = ['vn', 'cc']\n[run]\nvn = { seeds = 'file:seeds.txt' }\n";
