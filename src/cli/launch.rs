@@ -9,6 +9,7 @@ use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io::Read;
 use std::net::TcpListener;
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,9 @@ pub(super) struct Launch {
 
 /// How long the others may take to end once one has ended with an error. Those that have not found it yet would wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long process 0 may take to end at a signal before the others are told.
+const TELLING: Duration = Duration::from_millis(300);
 
 /// Has the system end a process when this one is gone, however that came about.
 #[cfg(target_os = "linux")]
@@ -157,13 +161,25 @@ fn forward_signals(running: &Running) -> Result<()> {
     let body = move || {
         for signal in signals.forever() {
             let signal = if signal == SIGINT { Signal::INT } else { Signal::TERM };
-            each(&running, |child| {
-                let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                pid.into_iter().for_each(|pid| _ = kill_process(pid, signal));
-            });
+            // Process 0 tells of it, and not of others that have gone because of it.
+            let until = Instant::now() + TELLING;
+            pass(&lock(&running), 0..1, signal);
+            while lock(&running).first().is_some_and(Option::is_some) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            pass(&lock(&running), 1..usize::MAX, signal);
         }
     };
     threads::start("forward", body).map(drop)
+}
+
+/// Passes a signal on to those of these numbers that have not ended.
+fn pass(running: &[Option<Child>], numbers: Range<usize>, signal: Signal) {
+    let children = running.iter().enumerate().filter(|(number, _)| numbers.contains(number));
+    for child in children.filter_map(|(_, child)| child.as_ref()) {
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        pid.into_iter().for_each(|pid| _ = kill_process(pid, signal));
+    }
 }
 
 /// How all have ended, by number, and which was the first that failed and was not killed. Where one failed the others end by
