@@ -62,13 +62,18 @@ impl Links {
                 (!missing(&came)).then_some(())
             })?;
         }
-        let out =
-            self.hellos.iter().filter(|other| other.number != own && came[other.number].is_none());
-        let mut unknown = 0;
-        for other in out {
-            if other.place.host != hello.place.host {
-                unknown += 1;
-            } else if !other.place.end(self.has_left(other.number)) {
+        let out = |other: &&Hello| other.number != own && came[other.number].is_none();
+        let (here, elsewhere): (Vec<&Hello>, Vec<&Hello>) =
+            self.hellos.iter().filter(out).partition(|other| other.place.host == hello.place.host);
+        let (left, unknown) = (1 + came.iter().flatten().count(), elsewhere.len());
+        if !may_go_on(left, unknown, own == 0) {
+            return Err(Error::machine(format!(
+                "{unknown} processes of other hosts are out of reach, and {left} are left: as many may go on without these, so \
+                 these stop"
+            )));
+        }
+        for other in here {
+            if !other.place.end(self.has_left(other.number)) {
                 return Err(Error::machine(format!(
                     "process {} on {} does not answer and cannot be killed, so that the others may not go on",
                     other.origin, other.place.host.name
@@ -76,13 +81,6 @@ impl Links {
             }
         }
         let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().collect();
-        if !may_go_on(1 + came.len(), unknown, own == 0) {
-            let left = 1 + came.len();
-            return Err(Error::machine(format!(
-                "{unknown} processes of other hosts are out of reach, and {left} are left: as many may go on without these, so \
-                 these stop"
-            )));
-        }
         let process = Process { number: 0, count: 1 + came.len(), ..self.process.clone() };
         let connected = welcome(&self.places[own], hello, came, listener)?;
         Links::open(process, connected, self.deadline)
