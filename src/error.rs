@@ -37,6 +37,9 @@ pub enum Error {
         /// Why, with the library's own code where there is one.
         cause: String,
     },
+    /// Another process of the fleet has gone, and what it did is not gone on with. Exit code 3.
+    #[error("{0}")]
+    Lost(String),
     /// An answer did not pass its independent check. Exit code 1.
     #[error("{0}")]
     Verify(String),
@@ -61,7 +64,7 @@ impl Error {
         match self {
             Error::Verify(_) => 1,
             Error::Input(_) | Error::Machine(_) => 2,
-            Error::Fault { .. } | Error::Device { .. } => 3,
+            Error::Fault { .. } | Error::Device { .. } | Error::Lost(_) => 3,
         }
     }
 }

@@ -104,7 +104,8 @@ static FOLLOWS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn another_speaks(error: Option<&Error>) -> bool {
     let until = Instant::now() + Duration::from_millis(300);
     // That another has gone may come to be known here after its consequences.
-    while let (true, Some(Error::Fault { .. })) = (FOLLOWS.load(Ordering::Relaxed), error)
+    while let (true, Some(Error::Fault { .. } | Error::Lost(_))) =
+        (FOLLOWS.load(Ordering::Relaxed), error)
         && Instant::now() < until
     {
         std::thread::sleep(Duration::from_millis(5));
@@ -445,16 +446,10 @@ impl Links {
                 return inbox.failed_by[process].clone().map_or(Ok(()), Err);
             }
             if inbox.gone[process] {
-                return Err(Error::Fault {
-                    rank: 0,
-                    device: "host".into(),
-                    iteration: 0,
-                    operation: "report".into(),
-                    cause: format!(
-                        "process 0 on {} has gone before it had told the answer",
-                        self.host(process).name
-                    ),
-                });
+                let host = &self.host(process).name;
+                return Err(Error::Lost(format!(
+                    "process {process} on {host} has gone before it had told the answer; run it again"
+                )));
             }
             let nap = Duration::from_millis(20);
             inbox = self.changed.wait_timeout(inbox, nap).unwrap_or_else(PoisonError::into_inner).0;
@@ -476,7 +471,9 @@ impl Links {
         if inbox.left[process] || std::mem::replace(&mut inbox.gone[process], true) {
             return;
         }
-        if inbox.gone[..self.number()].iter().all(|gone| *gone) {
+        // Those who have found each other again count anew.
+        let counts = lock(&OPEN).iter().any(|links| std::ptr::eq(&**links, self));
+        if counts && inbox.gone[..self.number()].iter().all(|gone| *gone) {
             FOLLOWS.store(false, Ordering::Relaxed);
         }
         drop(inbox);

@@ -92,15 +92,11 @@ impl Together {
         let before = self.company.lost().len();
         self.company.regroup()?;
         match &self.company.lost()[before..] {
-            [(number, host), ..] if self.on_failure == OnFailure::Stop => Err(Error::Fault {
-                rank: *number,
-                device: "host".into(),
-                iteration: 0,
-                operation: "sweep".into(),
-                cause: format!(
+            [(number, host), ..] if self.on_failure == OnFailure::Stop => {
+                Err(Error::Lost(format!(
                     "process {number} on {host} has gone, and the sweep ends; start it again to go on where it was"
-                ),
-            }),
+                )))
+            }
             _ => Ok(()),
         }
     }
