@@ -18,7 +18,10 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Removes all files that are being written aside, for a process that is about to end: none is made or renamed
 /// any more.
 pub(crate) fn remove_unfinished() {
-    let files = unfinished();
+    remove(unfinished());
+}
+
+fn remove(files: MutexGuard<'_, Vec<PathBuf>>) {
     files.iter().for_each(|path| drop(std::fs::remove_file(path)));
     // Whoever wants to make or rename one waits for the end.
     std::mem::forget(files);
@@ -26,10 +29,7 @@ pub(crate) fn remove_unfinished() {
 
 /// The same where nobody is making or renaming one: who holds the list may be this thread.
 pub(crate) fn remove_unfinished_at_once() {
-    if let Ok(files) = UNFINISHED.try_lock() {
-        files.iter().for_each(|path| drop(std::fs::remove_file(path)));
-        std::mem::forget(files);
-    }
+    UNFINISHED.try_lock().into_iter().for_each(remove);
 }
 
 /// A file that is being written aside; gone, unless it is renamed.
