@@ -208,7 +208,7 @@ fn answer(workload: &'static Workload, config: RunConfig) -> Result<Option<Outco
                 )?),
                 false => None,
             };
-            attempt_on(workload, config.clone(), loaded, &fleet, &mut clock)
+            attempt_on(workload, config.clone(), loaded, (&company, &fleet), &mut clock)
         };
         match attempt() {
             Ok(outcome) => return Ok(outcome),
@@ -263,11 +263,11 @@ fn attempt_on(
     workload: &'static Workload,
     config: RunConfig,
     loaded: Option<Loaded>,
-    fleet: &Fleet,
+    (company, fleet): (&Company, &Fleet),
     clock: &mut Clock,
 ) -> Result<Option<Outcome>> {
-    fleet.same("command", || fingerprint(&config))?;
-    fleet.same("file", || option_files(&config, workload))?;
+    company.same("command", || fingerprint(&config))?;
+    company.same("file", || option_files(&config, workload))?;
     let (job, prepared) = match loaded {
         None => {
             let job = Job::on_array(workload, config)?;
@@ -275,13 +275,13 @@ fn attempt_on(
             (job, prepared)
         }
         Some(loaded) => {
-            fleet.same("graph", || loaded.graph.fingerprint())?;
+            company.same("graph", || loaded.graph.fingerprint())?;
             phase("preparing the graph", || ready(workload, config, loaded, fleet, clock))?
         }
     };
     let answer = phase("running", || job.solve(fleet, &prepared))?;
     let processes = fleet.each_process(Spread::of_runs(answer.measured()).median)?;
-    fleet.until_told()?;
+    company.until_told()?;
     if fleet.info().process != 0 {
         std::mem::forget(prepared);
         return Ok(None);

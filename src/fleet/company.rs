@@ -205,6 +205,18 @@ impl Company {
         self.links.iter().for_each(|links| links.send_all(&Message::Fails(error.clone())));
     }
 
+    /// Waits until all processes have the answer, and all but the first until that one has told it.
+    ///
+    /// # Errors
+    /// What another failed with before it had the answer, or the first before it had told it.
+    pub fn until_told(&self) -> Result<()> {
+        if let Some(links) = &self.links {
+            links.all("answer", Vec::new())?;
+            links.solved();
+        }
+        self.until_first_left()
+    }
+
     /// Waits until the first process has told the answer and takes its leave, if this is another.
     ///
     /// # Errors

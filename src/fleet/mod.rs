@@ -235,17 +235,6 @@ impl Fleet {
         &self.info
     }
 
-    /// Waits until all processes have the answer, and all but the first until that one has told it.
-    ///
-    /// # Errors
-    /// What another failed with before it had the answer, or the first before it had told it.
-    pub(crate) fn until_told(&self) -> Result<()> {
-        let Some(links) = self.links() else { return Ok(()) };
-        links.all("answer", Vec::new())?;
-        links.solved();
-        if self.info.process == 0 { Ok(()) } else { links.until_first_left() }
-    }
-
     fn links(&self) -> Option<&Arc<Links>> {
         self.rendezvous.processes().map(|members| &members.links)
     }
@@ -275,14 +264,6 @@ impl Fleet {
             run_ms,
         };
         Ok(each.map(told).collect())
-    }
-
-    /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint; one process has none to make.
-    ///
-    /// # Errors
-    /// [`Error::Input`], the same on all.
-    pub(crate) fn same(&self, what: &str, fingerprint: impl FnOnce() -> u64) -> Result<()> {
-        self.links().map_or(Ok(()), |links| links.same(what, fingerprint()))
     }
 
     /// A stream of its own on the first GPU, if there are GPUs.

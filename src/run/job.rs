@@ -118,13 +118,15 @@ impl Loaded {
     /// What another process failed with, or that it is gone.
     pub(crate) fn on_all(own: Option<Loaded>, borrows: bool, company: &Company) -> Result<Loaded> {
         let whole = |graph: Graph| Loaded { graph: Arc::new(graph), kept: None };
-        let packed = || own.as_ref().map_or(Ok(Vec::new()), |own| io::native_bytes(&own.graph));
+        let graph =
+            |own: &Option<Loaded>| own.as_ref().map(|own| own.graph.clone()).ok_or_else(no_graph);
+        let packed = || io::native_bytes(&*graph(&own)?);
         let sent = company.handed("graph", own.is_none() && !borrows, packed)?;
         let own = match sent {
             Some(bytes) => Some(whole(io::of_native_bytes(bytes)?)),
             None => own,
         };
-        let file = || own.as_ref().map_or(Err(no_graph()), |own| io::native_file(&own.graph));
+        let file = || io::native_file(&*graph(&own)?);
         let borrowed = company.lent("graph", borrows, file, io::of_native_file)?;
         own.or(borrowed.map(whole)).ok_or_else(no_graph)
     }

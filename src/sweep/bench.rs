@@ -78,14 +78,14 @@ impl Bench {
         if let Some(trouble) = &cell.trouble {
             return Err(Refusal::Skipped(trouble.clone()));
         }
-        fleet.same("file", || option_files(config, cell.workload))?;
+        company.same("file", || option_files(config, cell.workload))?;
         let mut ready = self.ready.take().map(|(_, ready)| ready);
         let (job, layouts, kept) = match cell.workload.form {
             Form::Array => (Job::on_array(cell.workload, config.clone())?, Arc::default(), None),
             _ => {
                 let source = source(&mut self.graphs, cell, (fleet, company), loading);
                 let Loaded { graph, kept } = source.loaded.clone()?;
-                fleet.same("graph", || graph.fingerprint())?;
+                company.same("graph", || graph.fingerprint())?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
                 if alone && gpus_find_source(config, cell.workload, fleet, &graph) {
                     let prepared = Prepared::new(fleet, graph.clone(), config.prepare())?;
