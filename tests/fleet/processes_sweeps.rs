@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// The records of a sweep, by name of workload and devices.
+/// The records of a sweep, in the order in which they ran.
 fn records(folder: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
