@@ -1050,37 +1050,59 @@ fn dense(archive: &str) -> String {
 }
 
 /// GPUs that pass for smaller ones beside what they are, and two beside one: the geometric mean over graphs, and the worst.
-fn pretend(archive: &str) -> String {
-    let records = records(archive, "pretend.jsonl");
-    let median = |workload: &str, graph: &serde_json::Value, devices: &str, variant: &str| {
-        let found = records.iter().find(|record| {
-            let of = &record["coordinates"];
-            of["graph"] == *graph
-                && [&of["workload"], &of["devices"], &of["variant"]] == [workload, devices, variant]
-        });
-        found.map(|record| {
-            assert_ne!(record["verified"], "no", "{workload} of {graph}, {variant}");
-            record["process-time"]["median"].as_f64().unwrap()
-        })
-    };
-    let mut graphs: Vec<&serde_json::Value> =
-        records.iter().map(|r| &r["coordinates"]["graph"]).collect();
-    graphs.sort_by_key(|graph| graph.as_str());
-    graphs.dedup();
-    let ratios = |workload: &str, [devices, variant]: [&str; 2], [other, without]: [&str; 2]| {
-        let all = graphs.iter().filter_map(|graph| {
-            let time = median(workload, graph, devices, variant)?;
-            Some(time / median(workload, graph, other, without)?)
-        });
+/// Records of a sweep, by what they are of.
+struct Sweep(Vec<serde_json::Value>);
+
+impl Sweep {
+    /// `[workload, graph, devices, collective, variant]` of a record.
+    fn coordinates(record: &serde_json::Value) -> [&str; 5] {
+        ["workload", "graph", "devices", "collective", "variant"]
+            .map(|name| record["coordinates"][name].as_str().unwrap())
+    }
+
+    /// The median time in ms, of a run that was verified.
+    fn ms(&self, wanted: [&str; 5]) -> Option<f64> {
+        let record = self.0.iter().find(|record| Sweep::coordinates(record) == wanted)?;
+        assert_ne!(record["verified"], "no", "{wanted:?}");
+        record["process-time"]["median"].as_f64()
+    }
+
+    /// Times of one `[devices, collective, variant]` beside those of another, over all graphs: their mean, and the largest.
+    fn beside(&self, workload: &str, one: [&str; 3], other: [&str; 3]) -> [String; 2] {
+        let graphs: BTreeSet<&str> = self.0.iter().map(|r| Sweep::coordinates(r)[1]).collect();
+        let time = |graph, [devices, collective, variant]: [&str; 3]| {
+            self.ms([workload, graph, devices, collective, variant])
+        };
+        let all = graphs.into_iter().filter_map(|g| Some(time(g, one)? / time(g, other)?));
         let all: Vec<f64> = all.collect();
         let mean = (all.iter().map(|x| x.ln()).sum::<f64>() / all.len() as f64).exp();
         let worst = all.into_iter().reduce(f64::max);
         [ratio(mean), worst.map_or("-".into(), ratio)]
-    };
+    }
+}
+
+/// All workloads, those of the standing set first.
+const WORKLOADS: [&str; 12] = [
+    "sssp",
+    "bfs",
+    "cc",
+    "pagerank",
+    "bc",
+    "scc",
+    "kcore",
+    "triangles",
+    "katz",
+    "geo",
+    "vn",
+    "filter",
+];
+
+fn pretend(archive: &str) -> String {
+    let sweep = Sweep(records(archive, "pretend.jsonl"));
     let models = ["v100", "a100", "l40s", "t4"];
     let titles = models.map(|model| format!("{model}, mean"));
     let mut text = head(&[
-        "time beside that of one H200",
+        "time beside that of one H100",
         &titles[0],
         &titles[1],
         &titles[2],
@@ -1090,27 +1112,62 @@ fn pretend(archive: &str) -> String {
         "two t4 beside one, mean",
         "worst",
     ]);
-    for workload in [
-        "sssp",
-        "bfs",
-        "cc",
-        "pagerank",
-        "bc",
-        "scc",
-        "kcore",
-        "triangles",
-        "katz",
-        "geo",
-        "vn",
-        "filter",
-    ] {
+    for workload in WORKLOADS {
         let alone = models.map(|model| {
             let variant = format!("pretend={model}");
-            ratios(workload, ["cuda:0", &variant], ["cuda:0", ""])[0].clone()
+            let [one, whole] = [["cuda:0", "auto", &variant], ["cuda:0", "auto", ""]];
+            sweep.beside(workload, one, whole)[0].clone()
         });
-        let two = ["pretend=l40s", "pretend=t4"]
-            .map(|variant| ratios(workload, ["cuda:0-1", variant], ["cuda:0", variant]));
+        let two = ["pretend=l40s", "pretend=t4"].map(|variant| {
+            let of = |devices| [devices, "auto", variant];
+            sweep.beside(workload, of("cuda:0-1"), of("cuda:0"))
+        });
         text += &row(workload, alone.into_iter().chain(two.concat()));
+    }
+    text
+}
+
+fn apart(archive: &str) -> String {
+    let sweep = Sweep(records(archive, "apart.jsonl"));
+    let mut text = head(&[
+        "two GPUs beside one",
+        "through NCCL, mean",
+        "worst",
+        "through the host, mean",
+        "worst",
+    ]);
+    for workload in WORKLOADS {
+        let both = ["nccl", "host"].map(|collective| {
+            let of = |devices| [devices, collective, ""];
+            sweep.beside(workload, of("cuda:0-1"), of("cuda:0"))
+        });
+        text += &row(workload, both.concat());
+    }
+    text
+}
+
+fn unequal(archive: &str) -> String {
+    let sweep = Sweep(records(archive, "unequal.jsonl"));
+    let mut text = head(&[
+        "ms, R-MAT 22",
+        "one GPU",
+        "a third",
+        "two GPUs",
+        "one and a third",
+        "beside the ideal",
+        "one, and one that two replicas share",
+        "one, and one that three share",
+    ]);
+    for workload in ["pagerank", "bc", "geo"] {
+        let ms =
+            |devices, variant| sweep.ms([workload, "rmat:22", devices, "auto", variant]).unwrap();
+        let (one, two) = (ms("cuda:0", ""), ms("cuda:0-1", ""));
+        let third = ms("cuda:0-1", "pretend=itself,1/3");
+        let ideal = 0.75 * one + (two - 0.5 * one);
+        let all = [one, ms("cuda:0", "pretend=1/3"), two, third].map(|ms| format!("{ms:.2}"));
+        let shared =
+            ["cuda:0,1,1", "cuda:0,1,1,1"].map(|devices| format!("{:.2}", ms(devices, "")));
+        text += &row(workload, all.into_iter().chain([ratio(third / ideal)]).chain(shared));
     }
     text
 }
@@ -1435,7 +1492,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 30] = [
+const TABLES: [Table; 32] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1453,6 +1510,8 @@ const TABLES: [Table; 30] = [
     ("readers", "benches.tar.gz", readers),
     ("dense", "benches.tar.gz", dense),
     ("pretend", "benches.tar.gz", pretend),
+    ("apart", "benches.tar.gz", apart),
+    ("unequal", "benches.tar.gz", unequal),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
