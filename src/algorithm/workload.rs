@@ -242,11 +242,11 @@ impl<A: Algorithm> Query<A> {
             return Ok(());
         };
         let bytes = total(&self.arrays(*world));
-        let replicas = |device: &str| devices.iter().filter(|d| d.device == device).count() as u64;
-        let Some(full) = devices.iter().find(|d| bytes * replicas(&d.device) > *limit) else {
+        let replicas = |gpu: &str| devices.iter().filter(|d| d.gpu() == gpu).count() as u64;
+        let Some(full) = devices.iter().find(|d| bytes * replicas(d.gpu()) > *limit) else {
             return Ok(());
         };
-        let shared = match replicas(&full.device) {
+        let shared = match replicas(full.gpu()) {
             1 => String::new(),
             several => format!(" for each of {several} replicas"),
         };

@@ -10,7 +10,7 @@ use crate::report::{Record, summary, to_json, write_json};
 use crate::run::gpus_find_source;
 use crate::run::{
     Clock, Comes, Job, Loaded, Loading, Outcome, RunConfig, Stage, WORKLOADS, Workload,
-    check_graph, compile_ahead, option_files, prepare, workload,
+    check_graph, compile_ahead, graph_fingerprint, option_files, prepare, workload,
 };
 use crate::{Error, Result, threads};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -275,7 +275,7 @@ fn attempt_on(
             (job, prepared)
         }
         Some(loaded) => {
-            company.same("graph", || loaded.graph.fingerprint())?;
+            company.same("graph", || graph_fingerprint(&config, &loaded.graph))?;
             phase("preparing the graph", || ready(workload, config, loaded, fleet, clock))?
         }
     };

@@ -4,8 +4,9 @@
 //! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
 //! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. Arrays of which it is known where they
 //! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote. Host replicas of
-//! several processes merge over their links (`across`).
+//! several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`).
 
+mod abroad;
 mod across;
 mod cells;
 mod chunk;
@@ -106,6 +107,12 @@ pub(crate) trait Collective: Send {
     /// half-launched somewhere.
     fn reserve(&mut self, _seat: &Seat, _span: Span) -> Result<()> {
         Ok(())
+    }
+
+    /// Tells all replicas where an array of this one is. Returns where this one finds everybody's, by rank.
+    fn addresses(&mut self, seat: &Seat, ticket: Ticket, own: u64) -> Result<Vec<u64>> {
+        let told = seat.rendezvous.meet(seat.rank, ticket, [own, 0, 0, 0])?;
+        Ok(told.iter().map(|payload| payload[0]).collect())
     }
 
     /// What launches over all GPUs of the fleet are told, where they can be made.

@@ -26,6 +26,18 @@ impl UniqueId {
         }
         Err(Error::machine(format!("ncclGetUniqueId failed: {status:?}; run hive doctor")))
     }
+
+    /// For another process.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.internal.iter().map(|byte| *byte as u8).collect()
+    }
+
+    /// As another process has told it.
+    pub fn of(bytes: &[u8]) -> Option<UniqueId> {
+        let mut id = UniqueId(sys::ncclUniqueId { internal: [0; 128] });
+        id.0.internal.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from as _);
+        (bytes.len() == id.0.internal.len()).then_some(id)
+    }
 }
 
 /// The first fields of `ncclConfig_t`, as every NCCL since 2.17 reads them.

@@ -1,13 +1,14 @@
-//! Merges between GPUs of one process by direct loads, also with several replicas on one GPU, and
+//! Merges between GPUs of one host by direct loads, also with several replicas on one GPU, and
 //! the same through host memory where GPUs cannot read each other.
 //!
 //! Replicas with a GPU each meet in the kernels that merge; their hosts meet once a merge, to tell addresses and to find out that they
-//! came for the same. Replicas that share a GPU need not run at once: there hosts and events do it all.
+//! came for the same. Replicas that share a GPU need not run at once: there hosts and events do it all, and hosts alone where there are
+//! several processes.
 
+use super::abroad::{Reach, no_addresses};
 use super::two_shot::{Mover, two_shot};
-use super::{Collective, Marked, Marks, MergeOp, Seat, Span};
+use super::{Collective, Dtype, Marked, Marks, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
-use crate::collective::host::HostCollective;
 use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Exchange, Joint, Mail};
 use crate::device::kernels::merge::{FetchArgs, MARKED, MarkedArgs, MergeArgs, SETS};
@@ -24,9 +25,6 @@ pub(crate) struct Neighbour {
     ordinal: u32,
     context: Arc<dyn PeerContext>,
     ring: Vec<EventHandle>,
-    /// Where kernels of all GPUs can meet. Others write into it until their last joint launch
-    /// has ended.
-    mail: Option<Arc<DeviceBuffer<Mail>>>,
 }
 
 /// The part of a device's context that peers use.
@@ -48,20 +46,12 @@ unsafe impl Send for EventHandle {}
 unsafe impl Sync for EventHandle {}
 
 impl Neighbour {
-    pub fn of(device: &CudaDevice) -> Result<Neighbour> {
-        let mail = match apart(&device.fleet) {
-            true => Some(Arc::new(device.alloc("mail", 1)?)),
-            false => None,
-        };
-        // Nobody writes into it before it is cleared.
-        device.queued();
-        device.wait()?;
-        Ok(Neighbour {
+    pub fn of(device: &CudaDevice) -> Neighbour {
+        Neighbour {
             ordinal: device.ordinal,
             context: device.context.clone(),
             ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
-            mail,
-        })
+        }
     }
 }
 
@@ -81,11 +71,16 @@ pub(crate) struct PeerCollective {
     joins: bool,
     kernels: MergeKernels,
     together: Option<Exchanges>,
+    /// How memory of other processes is seen, where there are several.
+    reach: Option<Reach>,
 }
 
 /// What launches need to meet those of other GPUs.
 pub(super) struct Exchanges {
     joint: Joint,
+    /// Where kernels of all GPUs meet here. Others write into it until their last joint launch has ended: a fleet lets go of it
+    /// after all programs.
+    _mail: DeviceBuffer<Mail>,
     at: DeviceBuffer<Meeting>,
     abort: Arc<Pinned<u32>>,
     left: Arc<Pinned<u32>>,
@@ -282,40 +277,86 @@ pub(crate) fn op_code(op: MergeOp) -> u32 {
 }
 
 impl PeerCollective {
-    /// `joins`: kernels of others than merges may meet those of other GPUs, too.
+    /// Of replica `seat`, whose process has these `neighbours`, itself among them. A meeting. `joins`: kernels of others than merges
+    /// may meet those of other GPUs, too.
     pub fn new(
         device: &mut CudaDevice,
+        seat: &Seat,
         neighbours: &[Neighbour],
-        rank: usize,
         joins: bool,
     ) -> Result<PeerCollective> {
         for other in neighbours.iter().filter(|n| n.ordinal != device.ordinal) {
             other.context.enable_from(device)?;
         }
-        let mail = neighbours.iter().map(|n| Some(n.mail.as_ref()?.pointer()));
-        let mail: Option<Vec<u64>> = mail.collect();
-        let together = |mail: Vec<u64>| -> Result<Exchanges> {
-            Ok(Exchanges {
-                joint: Joint::new(&mail, rank),
+        let (place, stream) = (&seat.rendezvous, device.stream());
+        let mut made = PeerCollective {
+            name: device.info.device.clone(),
+            stream: Stream(stream),
+            ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
+            neighbours: neighbours.to_vec(),
+            rank: seat.rank,
+            published: 0,
+            joins,
+            kernels: MergeKernels::load(device)?,
+            together: None,
+            reach: Reach::new(place, seat.rank, &device.context, stream),
+        };
+        if apart(&device.fleet) {
+            let mail: DeviceBuffer<Mail> = device.alloc("mail", 1)?;
+            // Nobody writes into it before it is cleared.
+            device.queued();
+            device.wait()?;
+            let ticket = Ticket {
+                label: "mail",
+                iteration: 0,
+                operation: "start",
+                length: seat.world as u64,
+                dtype: None,
+                split: 0,
+            };
+            let all = made.addresses(seat, ticket, mail.pointer())?;
+            made.together = Some(Exchanges {
+                joint: Joint::new(&all, seat.rank),
+                _mail: mail,
                 at: device.alloc("meetings of merges", 1)?,
                 abort: device.abort.clone(),
                 left: device.left.clone(),
                 deadline_ns: device.merge_deadline_ns(),
                 arrived: 0,
-            })
+            });
+        }
+        Ok(made)
+    }
+
+    /// Tells everybody of arrays and their marks, `own`. Returns what all said beside it, and where this replica finds theirs.
+    fn posted(
+        &mut self,
+        seat: &Seat,
+        ticket: Ticket,
+        own: Addresses,
+        [published, exact]: [u64; 2],
+    ) -> Result<(Vec<Payload>, Vec<Addresses>)> {
+        let place = &seat.rendezvous;
+        let Some(reach) = &mut self.reach else {
+            place.post(seat.rank, Some(Arc::new(own)));
+            let seen = place.meet(seat.rank, ticket, [0, published, exact, 0])?;
+            let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
+            let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
+            let posted = posted.ok_or_else(no_addresses)?;
+            return Ok((seen, posted.iter().map(|all| (**all).clone()).collect()));
         };
-        let together = mail.map(together).transpose()?;
-        Ok(PeerCollective {
-            name: device.info.device.clone(),
-            stream: Stream(device.stream()),
-            ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
-            neighbours: neighbours.to_vec(),
-            rank,
-            published: 0,
-            joins,
-            kernels: MergeKernels::load(device)?,
-            together,
-        })
+        // A meeting an array: what processes tell each other has room for one.
+        let (mut first, mut all) = (None, vec![Addresses::new(); seat.world]);
+        for addresses in own {
+            addresses.into_iter().try_for_each(|address| reach.tell(address))?;
+            let [array, marks] = addresses;
+            let seen = place.meet(seat.rank, ticket, [array, published, exact, marks])?;
+            for (rank, (told, [array, _, _, marks])) in all.iter_mut().zip(&seen).enumerate() {
+                told.push([reach.place_of(rank, *array)?, reach.place_of(rank, *marks)?]);
+            }
+            first.get_or_insert(seen);
+        }
+        Ok((first.ok_or_else(no_addresses)?, all))
     }
 }
 
@@ -331,8 +372,7 @@ impl Collective for PeerCollective {
         };
         // The same steps and meetings as there.
         let ticket = span.ticket(seat, split.fingerprint());
-        let seen = seat.rendezvous.meet(seat.rank, ticket, [span.address, 0, 0, 0])?;
-        let copies: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
+        let copies = addresses(&mut self.reach, seat, ticket, [span.address, 0, 0, 0])?.1;
         let (name, stream, kernels) = (&self.name, self.stream.0, &self.kernels);
         if span.op != MergeOp::Gather {
             let part = Some((&mut *together, Meets { before: true, after: false }));
@@ -340,6 +380,10 @@ impl Collective for PeerCollective {
         }
         let part = Some((together, Meets { before: true, after: true }));
         kernels.fetch(name, stream, &span, &copies, (split, seat.rank), part)
+    }
+
+    fn addresses(&mut self, seat: &Seat, ticket: Ticket, own: u64) -> Result<Vec<u64>> {
+        Ok(addresses(&mut self.reach, seat, ticket, [own, 0, 0, 0])?.1)
     }
 
     fn reads_marks(&self) -> bool {
@@ -359,20 +403,14 @@ impl Collective for PeerCollective {
         };
         let own = arrays.iter().map(|(span, marks)| [span.address, marks.pointer()]);
         let exact = arrays.iter().all(|(_, marks)| marks.are_exact());
-        let place = &seat.rendezvous;
-        place.post(seat.rank, Some(Arc::new(own.collect::<Addresses>())));
-        let by_hosts = self.together.is_none();
+        let (own, by_hosts) = (own.collect(), self.together.is_none());
         let published = if by_hosts { self.publish()? } else { 0 };
-        let seen = place.meet(seat.rank, ticket, [0, published, u64::from(exact), 0])?;
+        let (seen, posted) = self.posted(seat, ticket, own, [published, exact.into()])?;
         let known = seen.iter().all(|payload| payload[2] != 0);
         if known {
             if by_hosts {
                 self.acquire(&seen)?;
             }
-            let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
-            let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
-            let lost = || Error::machine("addresses that were not told; this is a bug");
-            let posted = posted.ok_or_else(lost)?;
             let most = MARKED as usize;
             for (at, some) in arrays.chunks(most).enumerate() {
                 let own = at * most..at * most + some.len();
@@ -388,8 +426,8 @@ impl Collective for PeerCollective {
             return Ok(known);
         }
         let published = self.publish()?;
-        let seen = place.meet(seat.rank, ticket, [0, published, 0, 0])?;
-        place.post(seat.rank, None);
+        let seen = seat.rendezvous.meet(seat.rank, ticket, [0, published, 0, 0])?;
+        seat.rendezvous.post(seat.rank, None);
         if known {
             self.acquire(&seen)?;
             for (_, marks) in arrays.iter().filter(|(_, marks)| marks.of() == Marked::Blocks) {
@@ -404,14 +442,44 @@ impl Collective for PeerCollective {
     }
 
     fn order(&mut self, seat: &Seat, what: Ticket) -> Result<()> {
+        if let (Some(together), Some(_)) = (&mut self.together, &self.reach) {
+            // A kernel that does nothing but meet those of the others: events do not reach other processes.
+            seat.rendezvous.meet(seat.rank, what, [0; 4])?;
+            let part = Some((together, Meets { before: true, after: false }));
+            let (label, dtype, op) = ("order", Dtype::U32, MergeOp::Max);
+            let nothing = Span { label, address: 0, length: 0, dtype, op };
+            let (name, stream) = (&self.name, self.stream.0);
+            return self.kernels.reduce(name, stream, &nothing, &[0], 0..0, part);
+        }
         let published = self.publish()?;
         let seen = seat.rendezvous.meet(seat.rank, what, [0, published, 0, 0])?;
         self.acquire(&seen)
     }
 }
 
+/// Tells everybody of an array, where `told` begins with its address. Returns what all told, and where this replica finds theirs.
+fn addresses(
+    reach: &mut Option<Reach>,
+    seat: &Seat,
+    ticket: Ticket,
+    told: Payload,
+) -> Result<(Vec<Payload>, Vec<u64>)> {
+    reach.iter().try_for_each(|reach| reach.tell(told[0]))?;
+    let seen = seat.rendezvous.meet(seat.rank, ticket, told)?;
+    let found = seen.iter().enumerate().map(|(rank, payload)| match reach {
+        Some(reach) => reach.place_of(rank, payload[0]),
+        None => Ok(payload[0]),
+    });
+    let found = found.collect::<Result<_>>()?;
+    Ok((seen, found))
+}
+
 impl Mover for PeerCollective {
     fn publish(&mut self) -> Result<u64> {
+        if let Some(reach) = &self.reach {
+            // Events do not reach other processes: the host waits.
+            return reach.drain().map(|()| 0);
+        }
         self.published += 1;
         let event = self.ring[self.published as usize % EVENT_RING].0;
         // SAFETY: own live event and stream; the device's context is current on this thread.
@@ -421,7 +489,19 @@ impl Mover for PeerCollective {
         Ok(self.published)
     }
 
+    fn copies(
+        &mut self,
+        seat: &Seat,
+        ticket: Ticket,
+        told: Payload,
+    ) -> Result<(Vec<Payload>, Vec<u64>)> {
+        addresses(&mut self.reach, seat, ticket, told)
+    }
+
     fn acquire(&mut self, published: &[Payload]) -> Result<()> {
+        if self.reach.is_some() {
+            return Ok(());
+        }
         let others = published.iter().zip(&self.neighbours).enumerate();
         for (_, (payload, neighbour)) in others.filter(|(rank, _)| *rank != self.rank) {
             let event = neighbour.ring[payload[1] as usize % EVENT_RING].0;
@@ -451,12 +531,15 @@ pub(crate) struct StagedCollective {
     name: String,
     stream: Stream,
     stage: Vec<u64>,
+    /// What merges there.
+    host: Box<dyn Collective>,
 }
 
 impl StagedCollective {
-    pub fn new(device: &CudaDevice) -> StagedCollective {
-        let name = device.info.device.clone();
-        StagedCollective { name, stream: Stream(device.stream()), stage: Vec::new() }
+    /// Of a replica whose host merges by `host`.
+    pub fn new(device: &CudaDevice, host: Box<dyn Collective>) -> StagedCollective {
+        let (name, stream) = (device.info.device.clone(), Stream(device.stream()));
+        StagedCollective { name, stream, stage: Vec::new(), host }
     }
 }
 
@@ -478,7 +561,7 @@ impl Collective for StagedCollective {
                 sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, self.stream.0),
             )?;
             check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))?;
-            HostCollective.merge(seat, Span { address: stage as u64, ..span }, split)?;
+            self.host.merge(seat, Span { address: stage as u64, ..span }, split)?;
             check(
                 "cuMemcpyHtoD",
                 sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, self.stream.0),

@@ -5,10 +5,11 @@
 //! that shows no sign of life for the deadline poisons the meeting, and everybody leaves with the
 //! first error. Members may be of other processes: what these say of them comes over links, and counts as if they had come here.
 
+use super::abroad::Blocks;
 use crate::collective::Dtype;
 use crate::device::{Context, Pinned, Watch};
 use crate::error::{Error, Result};
-use crate::processes::{Hears, Members, Message};
+use crate::processes::{Hears, Members, Message, Near, short_label, short_operation};
 use std::any::Any;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -97,6 +98,12 @@ pub struct Rendezvous {
     spin: bool,
     /// Whose members these are, where the fleet spans several processes.
     processes: Option<Members>,
+    /// Where those of this host meet.
+    near: Option<Near>,
+    /// How many meetings each member has come to, as far as it is known here.
+    meetings: Vec<AtomicU64>,
+    /// Device memory that other processes have told of.
+    pub(super) blocks: Blocks,
 }
 
 /// The number of the program where none has begun; a member that has ended none has ended number 0.
@@ -140,6 +147,9 @@ impl Rendezvous {
             step_limit: STEP_LIMIT,
             spin: world <= cores,
             processes: None,
+            near: None,
+            meetings: (0..world).map(|_| AtomicU64::new(0)).collect(),
+            blocks: Blocks::default(),
         }
     }
 
@@ -148,9 +158,11 @@ impl Rendezvous {
         Rendezvous { step_limit, ..self }
     }
 
-    /// The same, where members are those of several processes, by process.
-    pub(crate) fn across(self, processes: Members) -> Rendezvous {
-        Rendezvous { processes: Some(processes), spin: false, ..self }
+    /// The same, where members are those of several processes, by process; those of this host meet in memory, if they share some.
+    pub(crate) fn across(self, processes: Members, near: Option<Near>) -> Rendezvous {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let spin = near.is_some() && processes.here() <= cores;
+        Rendezvous { processes: Some(processes), near, spin, ..self }
     }
 
     /// The processes, where there are several.
@@ -331,10 +343,11 @@ impl Rendezvous {
     /// Waits for all members, checks that they came for the same, and returns everybody's payload
     /// by rank.
     pub fn meet(&self, rank: usize, ticket: Ticket, payload: Payload) -> Result<Vec<Payload>> {
-        // Not under the lock: those who read what comes need it.
-        if self.processes.is_some() {
-            self.tell(&ticket.told(rank, payload));
-        }
+        let ticket = match &self.processes {
+            None => ticket,
+            // Not under the lock: those who read what comes need it.
+            Some(processes) => self.tell_of(processes, rank, ticket, payload),
+        };
         let mut state = lock(&self.state);
         if let Some(error) = &state.failure {
             return Err(error.clone());
@@ -376,12 +389,65 @@ impl Rendezvous {
         Ok(state.shared.clone())
     }
 
+    /// Tells other processes that `rank` comes to a meeting. Returns the ticket as they see it.
+    fn tell_of(
+        &self,
+        processes: &Members,
+        rank: usize,
+        ticket: Ticket,
+        payload: Payload,
+    ) -> Ticket {
+        let (label, operation) = (short_label(ticket.label), short_operation(ticket.operation));
+        let ticket = Ticket { label, operation, ..ticket };
+        let number = self.meetings[rank].fetch_add(1, Ordering::Relaxed) + 1;
+        let links = &processes.links;
+        let Some(near) = &self.near else {
+            links.send_all(&ticket.told(rank, payload));
+            return ticket;
+        };
+        near.comes((rank, number), (label, operation), (ticket.numbers(), payload));
+        links.send_to(near.asleep(0..links.count()), &Message::Wakes);
+        let far = processes.others().filter(|process| !near.is_shared_with(*process));
+        let mut far = far.peekable();
+        if far.peek().is_some() {
+            links.send_to(far, &ticket.told(rank, payload));
+        }
+        ticket
+    }
+
+    /// Sees which replicas of other processes of this host have come.
+    fn look(&self) {
+        let (Some(near), Some(processes)) = (&self.near, &self.processes) else { return };
+        for process in processes.others().filter(|process| near.is_shared_with(*process)) {
+            for rank in processes.of(process) {
+                while near.has_come(rank, self.meetings[rank].load(Ordering::Relaxed) + 1) {
+                    // Two who look at once count it once.
+                    let mut state = lock(&self.state);
+                    let number = self.meetings[rank].load(Ordering::Relaxed) + 1;
+                    let Some(came) = near.came(rank, number) else { continue };
+                    self.meetings[rank].store(number, Ordering::Relaxed);
+                    match Ticket::of(&came.label, &came.operation, came.ticket) {
+                        Some(ticket) => self.came(&mut state, rank, ticket, came.payload),
+                        None => {
+                            drop(state);
+                            self.gone(process, "it said what makes no sense");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     fn wait(&self, rank: usize, generation: u64) -> Result<Vec<Payload>> {
         let opened = || self.generation.load(Ordering::Acquire) != generation;
         let spin_until = Instant::now() + Duration::from_micros(200);
         while self.spin && !opened() && Instant::now() < spin_until {
+            self.look();
             std::hint::spin_loop();
         }
+        let _asleep = self.near.as_ref().map(Near::sleep);
+        // Who comes from now on wakes this one.
+        self.look();
         let mut state = lock(&self.state);
         let mut seen = self.pulse(&state);
         let mut silent_since = Instant::now();
@@ -400,6 +466,11 @@ impl Rendezvous {
             }
             let nap = Duration::from_millis(20);
             state = self.changed.wait_timeout(state, nap).unwrap_or_else(|p| p.into_inner()).0;
+            if self.near.is_some() {
+                drop(state);
+                self.look();
+                state = lock(&self.state);
+            }
             self.beat(rank);
             let now = self.pulse(&state);
             if now != seen {
@@ -415,8 +486,7 @@ impl Rendezvous {
     }
 
     /// A member of another process has come.
-    fn came(&self, rank: usize, ticket: Ticket, payload: Payload) {
-        let mut state = lock(&self.state);
+    fn came(&self, state: &mut State, rank: usize, ticket: Ticket, payload: Payload) {
         if state.arrived[rank].is_some() {
             state.early[rank].push_back((ticket, payload));
             return;
@@ -425,7 +495,7 @@ impl Rendezvous {
         state.count += 1;
         if state.count == state.arrived.len() {
             // Those who wait here see how it ends.
-            let _ = self.open(&mut state);
+            let _ = self.open(state);
         }
     }
 
@@ -442,10 +512,13 @@ impl Rendezvous {
 impl Ticket {
     /// What other processes are told when `rank` comes with it.
     fn told(&self, rank: usize, payload: Payload) -> Message {
-        let dtype = self.dtype.map_or(u64::MAX, |dtype| dtype as u64);
-        let ticket = [self.iteration, self.length, dtype, self.split];
         let (label, operation) = (self.label.to_string(), self.operation.to_string());
-        Message::Arrives { rank, label, operation, ticket, payload }
+        Message::Arrives { rank, label, operation, ticket: self.numbers(), payload }
+    }
+
+    fn numbers(&self) -> [u64; 4] {
+        let dtype = self.dtype.map_or(u64::MAX, |dtype| dtype as u64);
+        [self.iteration, self.length, dtype, self.split]
     }
 
     /// What another process told; none where it makes no sense.
@@ -490,10 +563,12 @@ impl Hears for Rendezvous {
                 if theirs.contains(&rank) =>
             {
                 match Ticket::of(&label, &operation, ticket) {
-                    Some(ticket) => self.came(rank, ticket, payload),
+                    Some(ticket) => self.came(&mut lock(&self.state), rank, ticket, payload),
                     None => self.gone(from, "it said what makes no sense"),
                 }
             }
+            Message::Wakes => self.look(),
+            Message::Lends(block) => self.blocks.told(from, block),
             Message::Beats { first, beats }
                 if first == theirs.start && beats.len() == theirs.len() =>
             {

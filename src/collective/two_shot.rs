@@ -5,7 +5,7 @@
 //! all and written by none, while r overwrites its other slices, which nobody reads any more.
 
 use super::{MergeOp, Seat, Span};
-use super::{Payload, Split};
+use super::{Payload, Split, Ticket};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -15,6 +15,17 @@ pub(super) trait Mover {
     fn publish(&mut self) -> Result<u64>;
     /// After a meeting: wait for what the others published.
     fn acquire(&mut self, published: &[Payload]) -> Result<()>;
+    /// Tells of the own copy at a meeting. Returns what all told, and where this replica finds their copies.
+    fn copies(
+        &mut self,
+        seat: &Seat,
+        ticket: Ticket,
+        told: Payload,
+    ) -> Result<(Vec<Payload>, Vec<u64>)> {
+        let seen = seat.rendezvous.meet(seat.rank, ticket, told)?;
+        let copies = seen.iter().map(|payload| payload[0]).collect();
+        Ok((seen, copies))
+    }
     /// `own[range] = op over all copies, in rank order`.
     fn reduce(&mut self, span: &Span, copies: &[u64], range: Range<u64>) -> Result<()>;
     /// Every other owner's slice, from that owner's copy.
@@ -33,9 +44,9 @@ pub(super) fn two_shot(
         let published = mover()?;
         seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])
     };
-    let seen = meet(&mut || mover.publish())?;
+    let published = mover.publish()?;
+    let (seen, copies) = mover.copies(seat, ticket, [span.address, published, 0, 0])?;
     mover.acquire(&seen)?;
-    let copies: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
     if span.op != MergeOp::Gather {
         mover.reduce(&span, &copies, split.range(seat.rank))?;
         let seen = meet(&mut || mover.publish())?;

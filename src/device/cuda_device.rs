@@ -82,7 +82,7 @@ pub(crate) struct CudaDevice {
     pub info: DeviceInfo,
     /// Replicas of this fleet on this GPU, which share its multiprocessors.
     pub sharers: u32,
-    /// The GPU of every replica of the fleet, by rank.
+    /// The GPU of every replica of the fleet, by rank: numbers of this process, or of the fleet where it spans several.
     pub fleet: Vec<u32>,
     rank: usize,
     /// What GPU it is to pass for.
@@ -156,17 +156,16 @@ impl CudaDevice {
         })
     }
 
-    /// Opens the GPU of `rank` in `fleet`, on the thread that will use it. The memory of its replicas
-    /// is booked on `account`. It passes for no more than a GPU that is `pretended`.
+    /// Opens GPU `ordinal` for replica `rank`, on the thread that will use it. `fleet` are the GPUs of all replicas. The memory of
+    /// its replicas is booked on `account`. It passes for no more than a GPU that is `pretended`.
     pub fn open(
-        fleet: &[u32],
+        (ordinal, fleet): (u32, &[u32]),
         rank: usize,
         account: Arc<Account>,
         watch: Arc<dyn Watch>,
         pretended: Option<Pretend>,
     ) -> Result<CudaDevice> {
-        let ordinal = fleet[rank];
-        let sharers = fleet.iter().filter(|other| **other == ordinal).count() as u32;
+        let sharers = fleet.iter().filter(|other| **other == fleet[rank]).count() as u32;
         let real = describe(ordinal, rank)?;
         let info = match &pretended {
             Some(pretended) => pretended.limit(real),

@@ -90,6 +90,7 @@ impl Pretend {
         self.limit(DeviceInfo {
             rank: 0,
             device: "cuda:0".into(),
+            uuid: String::new(),
             name: self.to_string(),
             memory_bytes: u64::MAX,
             multiprocessors: u32::MAX,

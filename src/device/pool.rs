@@ -19,6 +19,23 @@ const GRAINS: (usize, usize) = (512, 2 << 20);
 type Blocks = HashMap<(usize, usize), BTreeSet<u64>>;
 static KEPT: LazyLock<Mutex<Blocks>> = LazyLock::new(Mutex::default);
 
+/// Addresses of blocks that other processes may have mapped: they do not go back to the driver.
+static LENT: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+fn lent() -> MutexGuard<'static, BTreeSet<u64>> {
+    LENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a block for as long as other processes may have it mapped.
+pub(super) fn lend(block: u64) {
+    lent().insert(block);
+}
+
+/// No other process has anything of this one mapped any more.
+pub(crate) fn take_back() {
+    lent().clear();
+}
+
 fn kept() -> MutexGuard<'static, Blocks> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -192,15 +209,25 @@ pub(super) fn give(context: &Context, block: u64, bytes: usize) {
     }
 }
 
-/// Frees the kept blocks of `context`, which is current; whether there were any.
+/// Frees the kept blocks of `context`, which is current, that no other process may have mapped; whether there were any.
 pub(super) fn release(context: &Context) -> bool {
     let mut all = kept();
     let own: Vec<_> =
         all.keys().filter(|(handle, _)| *handle == context.handle as usize).copied().collect();
-    let blocks: Vec<u64> = own.iter().filter_map(|key| all.remove(key)).flatten().collect();
-    for block in &blocks {
-        // SAFETY: from `cuMemAlloc`, not in use, freed once.
-        unsafe { sys::cuMemFree_v2(*block) };
+    let lent = lent();
+    let mut freed = false;
+    for key in own {
+        let Some(blocks) = all.remove(&key) else { continue };
+        let (stay, go): (BTreeSet<u64>, BTreeSet<u64>) =
+            blocks.into_iter().partition(|block| lent.contains(block));
+        for block in &go {
+            // SAFETY: from `cuMemAlloc`, not in use, freed once.
+            unsafe { sys::cuMemFree_v2(*block) };
+        }
+        freed |= !go.is_empty();
+        if !stay.is_empty() {
+            all.insert(key, stay);
+        }
     }
-    !blocks.is_empty()
+    freed
 }

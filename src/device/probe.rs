@@ -27,6 +27,9 @@ pub struct DeviceInfo {
     pub rank: usize,
     /// `cuda:0` or `host`.
     pub device: String,
+    /// What tells a GPU, or a slice of one, from all others, as in `GPU-d9b7cc76-...`; empty on the host.
+    #[serde(default)]
+    pub uuid: String,
     /// Product name.
     pub name: String,
     /// Memory in bytes.
@@ -48,6 +51,11 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// What tells its GPU from all others of the fleet; one name for all hosts.
+    pub(crate) fn gpu(&self) -> &str {
+        if self.uuid.is_empty() { &self.device } else { &self.uuid }
+    }
+
     /// What a GPU gets done of work that is bound by memory, in bytes a second; 0 where unknown: what its memory moves, and no
     /// more than its multiprocessors ask for (32 bytes a cycle each), of which a part of a GPU has few.
     pub(crate) fn speed(&self) -> u64 {
@@ -118,6 +126,21 @@ pub(super) fn attribute(name: &str, device: i32, which: sys::CUdevice_attribute)
     Ok(value as u32)
 }
 
+/// What tells GPU `ordinal` from all others.
+pub(crate) fn gpu_uuid(ordinal: u32) -> Result<String> {
+    ready()?;
+    let name = format!("cuda:{ordinal}");
+    let (mut device, mut uuid) = (0, sys::CUuuid { bytes: [0; 16] });
+    // SAFETY: out-pointers to locals.
+    unsafe {
+        check(&name, "cuDeviceGet", sys::cuDeviceGet(&mut device, ordinal as i32))?;
+        check(&name, "cuDeviceGetUuid", sys::cuDeviceGetUuid_v2(&mut uuid, device))?;
+    }
+    let hex: Vec<String> = uuid.bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    let groups = [&hex[..4], &hex[4..6], &hex[6..8], &hex[8..10], &hex[10..]];
+    Ok(format!("GPU-{}", groups.map(|group| group.concat()).join("-")))
+}
+
 /// Describes GPU `ordinal` without making a context.
 pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
     use sys::CUdevice_attribute as A;
@@ -137,6 +160,7 @@ pub(super) fn describe(ordinal: u32, rank: usize) -> Result<DeviceInfo> {
     Ok(DeviceInfo {
         rank,
         device: name.clone(),
+        uuid: gpu_uuid(ordinal)?,
         name: product,
         memory_bytes: bytes as u64,
         multiprocessors: number(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,

@@ -2,25 +2,13 @@
 
 use super::{Fleet, FleetConfig, open};
 use crate::error::{Error, Result};
-use crate::processes::{Links, Message, Process};
+use crate::processes::{Links, Message, Process, place_of};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long processes wait for each other when they start, in deadlines: launchers do not start all at once.
 const START_DEADLINES: f64 = 10.0;
-
-/// Where other processes of this host find an open file of this one.
-#[cfg(unix)]
-fn place_of(file: &File) -> String {
-    format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
-}
-
-/// No process of such a system borrows.
-#[cfg(not(unix))]
-fn place_of(_: &File) -> String {
-    String::new()
-}
 
 /// This process, and those that make up fleets with it.
 #[derive(Default)]

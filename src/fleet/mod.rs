@@ -147,7 +147,7 @@ impl FleetInfo {
 
     /// The device of each replica.
     pub(crate) fn gpus(&self) -> Vec<&str> {
-        self.devices.iter().map(|d| d.device.as_str()).collect()
+        self.devices.iter().map(DeviceInfo::gpu).collect()
     }
 }
 
@@ -230,6 +230,11 @@ impl Fleet {
         self.rendezvous.id()
     }
 
+    /// The rank of the first replica of this process.
+    pub(crate) fn first_rank(&self) -> usize {
+        self.rendezvous.own().start
+    }
+
     /// What the fleet consists of.
     pub fn info(&self) -> &FleetInfo {
         &self.info
@@ -266,7 +271,7 @@ impl Fleet {
         Ok(each.map(told).collect())
     }
 
-    /// A stream of its own on the first GPU, if there are GPUs.
+    /// A stream of its own on the first GPU of this process, if there are GPUs.
     ///
     /// # Errors
     /// [`Error::Machine`] when the fleet has failed.
@@ -274,8 +279,8 @@ impl Fleet {
         if self.info.backend != "cuda" {
             return Ok(None);
         }
-        let sides = self.run(|replica| match &replica.backend {
-            Backend::Cuda(device) if replica.rank() == 0 => device.side().map(Some),
+        let sides = self.alone(|replica| match &replica.backend {
+            Backend::Cuda(device) if replica.leads() => device.side().map(Some),
             _ => Ok(None),
         })?;
         Ok(sides.into_iter().flatten().next())
@@ -295,11 +300,32 @@ impl Fleet {
         T: Send + 'static,
         F: Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
     {
+        self.run_as(true, program)
+    }
+
+    /// The same on the replicas of this process, which come to no meeting: other processes need not run it.
+    pub(crate) fn alone<T, F>(&self, program: F) -> Result<Vec<T>>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
+    {
+        self.run_as(self.links().is_none(), program)
+    }
+
+    /// `counts`: it is the next program of all processes.
+    fn run_as<T, F>(&self, counts: bool, program: F) -> Result<Vec<T>>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
+    {
         if self.dead.load(Ordering::Acquire) {
             let gone = || Error::machine("the fleet has failed before; open a new one");
             return Err(self.rendezvous.failure().unwrap_or_else(gone));
         }
         let _running = self.claim()?;
+        if counts {
+            self.rendezvous.starts();
+        }
         // Kernels of two fleets that meet over the same GPUs would wait for each other in a circle.
         static MEETING: Mutex<()> = Mutex::new(());
         let _alone = apart(&self.info.gpus())
@@ -309,7 +335,7 @@ impl Fleet {
         for (rank, member) in (self.rendezvous.own().start..).zip(&self.members) {
             let (program, sender) = (program.clone(), sender.clone());
             let job: Job = Box::new(move |replica| {
-                let outcome = guarded(replica, &*program);
+                let outcome = guarded(replica, counts, &*program);
                 drop(program);
                 let _ = sender.send((rank, outcome));
             });
@@ -340,7 +366,6 @@ impl Fleet {
                  returned, or open another fleet for it",
             ));
         }
-        self.rendezvous.starts();
         Ok(Running(&self.running))
     }
 
@@ -397,6 +422,7 @@ impl Fleet {
 /// Runs a program on one replica; an error or panic poisons the fleet.
 fn guarded<T>(
     replica: &mut Replica,
+    counts: bool,
     program: &(dyn Fn(&mut Replica) -> Result<T> + Send + Sync),
 ) -> Result<T> {
     let rendezvous = replica.rendezvous().clone();
@@ -406,7 +432,9 @@ fn guarded<T>(
         replica.begins();
         let answer = program(replica)?;
         replica.settle()?;
-        rendezvous.ends(rank);
+        if counts {
+            rendezvous.ends(rank);
+        }
         Ok(answer)
     }));
     let error = match outcome {

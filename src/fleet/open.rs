@@ -11,24 +11,77 @@ use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
 use crate::collective::{AcrossCollective, MAX_REPLICAS, Rendezvous, apart};
 use crate::collective::{Collective, Seat, Shares};
 use crate::device::{
-    Account, CudaDevice, Pretend, can_do_atomics, device_count, nccl_finding, nvrtc_finding, probe,
+    Account, CudaDevice, Pretend, can_do_atomics, device_count, gpu_uuid, nccl_finding,
+    nvrtc_finding, probe, take_back,
 };
 use crate::error::{Error, Result};
-use crate::processes::{Hears, Links, Members, Message};
+use crate::processes::{Hears, Links, Members, Message, Near};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Where each replica goes.
+/// Where each replica of this process goes.
 #[derive(Clone)]
 enum Places {
     Host(usize),
     Cuda(Vec<u32>),
 }
 
-fn places(devices: &Devices) -> Result<Places> {
+/// What the processes of a fleet have to know of each other's GPUs.
+#[derive(Clone, Default)]
+struct Gpus {
+    /// By rank: a number that tells GPUs apart.
+    of: Vec<u32>,
+    /// Every two of them can access each other's memory, and do atomics there.
+    peers: bool,
+    fast: bool,
+}
+
+/// The GPUs of all replicas. All processes call it.
+fn all_gpus(config: &FleetConfig, places: &Places, members: Option<&Members>) -> Result<Gpus> {
+    let Places::Cuda(own) = places else { return Ok(Gpus::default()) };
+    let links = |gpus: &[u32]| {
+        let reach = |a: u32, b: u32| Pretend::reaches(config.pretend.as_ref(), a, b);
+        let all = |holds: &dyn Fn(u32, u32) -> bool| {
+            own.iter().all(|a| gpus.iter().all(|b| holds(*a, *b)))
+        };
+        let peers = all(&reach);
+        [peers, peers && all(&can_do_atomics)]
+    };
+    let Some(members) = members else {
+        let [peers, fast] = links(own);
+        return Ok(Gpus { of: own.clone(), peers, fast });
+    };
+    let own_uuids = own.iter().map(|gpu| gpu_uuid(*gpu)).collect::<Result<Vec<_>>>()?;
+    let told = postcard::to_stdvec(&own_uuids).unwrap_or_default();
+    let all = members.links.all("GPUs", told)?;
+    let read = |bytes: &Vec<u8>| postcard::from_bytes::<Vec<String>>(bytes).ok();
+    let all: Option<Vec<Vec<String>>> = all.iter().map(read).collect();
+    let uuids: Vec<String> = all.unwrap_or_default().concat();
+    if uuids.len() != members.world() {
+        return Err(Error::input(
+            "processes with GPUs and processes without: start all with the same --devices",
+        ));
+    }
+    // Memory of a GPU that this process does not see cannot be mapped.
+    let here = members.links.here().len() == members.links.count();
+    let seen = (0..device_count()).map(|gpu| Ok((gpu_uuid(gpu)?, gpu)));
+    let seen = seen.collect::<Result<HashMap<String, u32>>>()?;
+    let ordinals: Option<Vec<u32>> = uuids.iter().map(|uuid| seen.get(uuid).copied()).collect();
+    let own_links = match ordinals.filter(|_| here) {
+        Some(gpus) => links(&gpus),
+        None => [false; 2],
+    };
+    let all = members.links.all("links of GPUs", own_links.map(u8::from).to_vec())?;
+    let [peers, fast] = [0, 1].map(|which| all.iter().all(|said| said.get(which) == Some(&1)));
+    let number = |uuid: &String| uuids.iter().position(|other| other == uuid).unwrap_or(0) as u32;
+    Ok(Gpus { of: uuids.iter().map(number).collect(), peers, fast })
+}
+
+/// The replicas of this host; `shared` with other processes, each of which a launcher may show a GPU of its own.
+fn places(devices: &Devices, shared: bool) -> Result<Places> {
     let all = |count: u32| Places::Cuda((0..count.min(MAX_REPLICAS as u32)).collect());
     match devices {
         Devices::Host(count) => Ok(Places::Host(*count)),
@@ -44,6 +97,7 @@ fn places(devices: &Devices) -> Result<Places> {
             let count = device_count();
             match list.iter().find(|o| **o >= count) {
                 _ if count == 0 => Err(no_gpu(devices)),
+                Some(_) if shared && count == 1 => Ok(Places::Cuda(list.clone())),
                 None => Ok(Places::Cuda(list.clone())),
                 Some(gone) => Err(Error::machine(format!(
                     "--devices {devices}: there is no GPU {gone}; this machine has {count} (0 to {})",
@@ -68,38 +122,25 @@ fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
     ordinals.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(new).clone()).collect()
 }
 
-/// Whether any two of these GPUs can do atomics in each other's memory.
-fn has_fast_links(config: &FleetConfig, places: &Places) -> bool {
-    let Places::Cuda(gpus) = places else { return false };
-    let fast =
-        |a: u32, b: u32| Pretend::reaches(config.pretend.as_ref(), a, b) && can_do_atomics(a, b);
-    gpus.iter().all(|a| gpus.iter().all(|b| fast(*a, *b)))
-}
-
 /// The collective that `--collective` means on these devices.
-fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
+fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'static str> {
     use CollectiveKind as K;
-    let kind = config.collective;
-    let ordinals = match places {
-        Places::Host(_) => {
-            return match kind {
-                K::Auto | K::Host => Ok("host"),
-                K::Nccl | K::Peer => Err(Error::input(format!(
-                    "--collective {kind} needs GPUs; host replicas merge with --collective host"
-                ))),
-            };
-        }
-        Places::Cuda(ordinals) => ordinals,
-    };
-    let shared = (1..ordinals.len()).any(|i| ordinals[..i].contains(&ordinals[i]));
-    let reach = |a: &u32, b: &u32| Pretend::reaches(config.pretend.as_ref(), *a, *b);
-    let peers = ordinals.iter().all(|a| ordinals.iter().all(|b| reach(a, b)));
+    if let Places::Host(_) = places {
+        return match kind {
+            K::Auto | K::Host => Ok("host"),
+            K::Nccl | K::Peer => Err(Error::input(format!(
+                "--collective {kind} needs GPUs; host replicas merge with --collective host"
+            ))),
+        };
+    }
+    let Gpus { of, peers, .. } = gpus;
+    let (shared, peers) = (!apart(of) && of.len() > 1, *peers);
     let nccl = nccl_finding();
     match kind {
         K::Host => Ok("host"),
         K::Peer if peers => Ok("peer"),
         K::Peer => Err(Error::machine(
-            "--collective peer: not every pair of these GPUs has peer access (see hive doctor); use \
+            "--collective peer: not every pair of these GPUs has peer access (see hive doctor) and is seen by every process; use \
              --collective nccl or host",
         )),
         K::Nccl if shared => Err(Error::input(
@@ -110,7 +151,7 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
             nccl.advice.unwrap_or_default()
         ))),
         K::Nccl => Ok("nccl"),
-        K::Auto if ordinals.len() == 1 || peers => Ok("peer"),
+        K::Auto if of.len() == 1 || peers => Ok("peer"),
         K::Auto if nccl.found && !shared => Ok("nccl"),
         K::Auto => Ok("host"),
     }
@@ -119,9 +160,9 @@ fn resolve(config: &FleetConfig, places: &Places) -> Result<&'static str> {
 /// What replicas on these devices are dealt: those of one GPU share it. Where the speed of one is not known all are taken for equal.
 fn shares(devices: &[DeviceInfo], pretended: Option<&Pretend>) -> Shares {
     let known = devices.iter().all(|info| info.speed() != 0);
-    let sharers = |device: &str| devices.iter().filter(|other| other.device == device).count();
+    let sharers = |gpu: &str| devices.iter().filter(|other| other.gpu() == gpu).count();
     let speed = |info: &DeviceInfo| match known {
-        true => info.speed() / sharers(&info.device) as u64,
+        true => info.speed() / sharers(info.gpu()) as u64,
         false => u64::MAX / pretended.map_or(1, |pretended| pretended.parts(info.rank)),
     };
     Shares::of(&devices.iter().map(speed).collect::<Vec<_>>())
@@ -152,18 +193,30 @@ fn all_devices(members: &Members, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>>
 /// The part of this host's devices that is this process's.
 fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> {
     let (local, locals) = links.local();
+    let share = |count: usize| count / locals + usize::from(local < count % locals);
+    // One that sees a single GPU takes that.
+    let single = device_count() == 1;
     match places {
-        Places::Cuda(_) => Err(Error::input(format!(
-            "--devices {devices}: in this version several processes have host replicas only; use --devices host:N, or one process \
-             with all GPUs (--ranks none)"
+        Places::Cuda(_) if single && matches!(devices, Devices::Auto | Devices::AllCuda) => {
+            Ok(Places::Cuda(vec![0]))
+        }
+        Places::Cuda(list) if list.len() < locals => Err(Error::input(format!(
+            "--devices {devices}: {locals} processes of this host cannot share {} replicas; name a GPU for each, one more than once \
+             if they are to share it",
+            list.len()
         ))),
+        Places::Cuda(list) if single => Ok(Places::Cuda(vec![0; share(list.len())])),
+        Places::Cuda(list) => {
+            let before =
+                (0..local).map(|l| list.len() / locals + usize::from(l < list.len() % locals));
+            let first: usize = before.sum();
+            Ok(Places::Cuda(list[first..first + share(list.len())].to_vec()))
+        }
         Places::Host(_) if *devices == Devices::Auto => Ok(Places::Host(1)),
         Places::Host(count) if count < locals => Err(Error::input(format!(
             "--devices {devices}: {locals} processes of this host cannot share it; use host:{locals} or more"
         ))),
-        Places::Host(count) => {
-            Ok(Places::Host(count / locals + usize::from(local < count % locals)))
-        }
+        Places::Host(count) => Ok(Places::Host(share(count))),
     }
 }
 
@@ -188,7 +241,7 @@ pub(super) fn open_among(config: FleetConfig, links: Option<Arc<Links>>) -> Resu
 }
 
 fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> Result<Fleet> {
-    let mut places = places(&config.devices)?;
+    let mut places = places(&config.devices, links.is_some())?;
     if let Some(links) = &links {
         places = own_part(places, &config.devices, links)?;
     }
@@ -211,8 +264,12 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
             config.devices
         )));
     }
-    let collective = resolve(&config, &places)?;
-    let fast_links = has_fast_links(&config, &places);
+    // Fleets follow one another: those of before are gone on all processes.
+    if members.is_some() {
+        take_back();
+    }
+    let gpus = all_gpus(&config, &places, members.as_ref())?;
+    let collective = resolve(config.collective, &places, &gpus)?;
     let accounts = accounts(&places, config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
@@ -223,8 +280,11 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
     let rendezvous = match &members {
         None => Rendezvous::new(&names, deadline),
         Some(members) => {
-            let all = vec!["host".to_string(); world];
-            Rendezvous::new(&all, deadline).across(members.clone())
+            let all = match &places {
+                Places::Host(_) => vec!["host".to_string(); world],
+                Places::Cuda(_) => gpus.of.iter().map(|gpu| format!("GPU {gpu}")).collect(),
+            };
+            Rendezvous::new(&all, deadline).across(members.clone(), Near::among(members)?)
         }
     };
     let rendezvous = Arc::new(rendezvous.with_step_limit(step_limit));
@@ -240,7 +300,16 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
             // Nothing may be allocated while NCCL starts.
             let large_copies = config.large_copies && collective != "nccl";
             let config = FleetConfig { large_copies, ..config.clone() };
-            spawn(seat, &places, here, accounts.get(rank - own.start).cloned(), &config)
+            let local = rank - own.start;
+            let place = match &places {
+                Places::Host(_) => Place::Host(here),
+                Places::Cuda(list) => {
+                    let (ordinal, gpus) = (list[local], gpus.of.clone());
+                    let account = accounts.get(local).cloned().unwrap_or_default();
+                    Place::Cuda { ordinal, gpus, account }
+                }
+            };
+            spawn(seat, place, &config)
         })
         .collect::<Result<_>>()?;
     let gone = || Error::machine("a replica's thread ended while it started");
@@ -255,10 +324,13 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
     let shares = shares(&devices, config.pretend.as_ref());
     let connection = Connection {
         collective,
-        fast_links,
+        fast_links: gpus.fast,
         shares: shares.clone(),
         neighbours: neighbours.into_iter().flatten().collect(),
-        unique_id: if collective == "nccl" { Some(UniqueId::new()?) } else { None },
+        unique_id: match collective {
+            "nccl" => Some(nccl_id(links.as_deref())?),
+            _ => None,
+        },
     };
     for member in &starting {
         member.connect.send(connection.clone()).map_err(|_| gone())?;
@@ -274,7 +346,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         processes: links.as_ref().map_or(1, |links| links.count()),
         process: links.as_ref().map_or(0, |links| links.number()),
         lost: Vec::new(),
-        fast_links,
+        fast_links: gpus.fast,
         shares,
         devices,
         driver: if cuda { probe().driver.version } else { None },
@@ -309,24 +381,34 @@ fn check_fault(config: &FleetConfig, world: usize) -> Result<()> {
     }
 }
 
-fn spawn(
-    seat: Seat,
-    places: &Places,
-    here: usize,
-    account: Option<Arc<Account>>,
-    config: &FleetConfig,
-) -> Result<Starting> {
+/// NCCL's name of the fleet, which the first process makes. All processes call it.
+fn nccl_id(links: Option<&Links>) -> Result<UniqueId> {
+    let Some(links) = links else { return UniqueId::new() };
+    let own = if links.number() == 0 { UniqueId::new()?.bytes() } else { Vec::new() };
+    let all = links.all("name of the communicator", own)?;
+    UniqueId::of(&all[0]).ok_or_else(|| Error::machine("a communicator without a name; a bug"))
+}
+
+/// Where a replica goes.
+enum Place {
+    /// One of so many replicas of this host.
+    Host(usize),
+    /// A GPU, where these are those of all replicas.
+    Cuda { ordinal: u32, gpus: Vec<u32>, account: Arc<Account> },
+}
+
+fn spawn(seat: Seat, place: Place, config: &FleetConfig) -> Result<Starting> {
     let (opened_to, opened) = channel();
     let (connect, connect_from) = channel::<Connection>();
     let (connected_to, connected) = channel();
     let (jobs_to, jobs) = channel::<Job>();
-    let (places, fault, perturb) = (places.clone(), config.fault, config.perturb);
+    let (fault, perturb) = (config.fault, config.perturb);
     let (large_copies, pretend) = (config.large_copies, config.pretend.clone());
     let (rank, rendezvous) = (seat.rank, seat.rendezvous.clone());
-    let gpus_apart = matches!(&places, Places::Cuda(gpus) if apart(gpus));
+    let gpus_apart = matches!(&place, Place::Cuda { gpus, .. } if apart(gpus));
     let body = move || {
         MEMBER.set(Some(Membership { replica: seat.owner(), apart: gpus_apart }));
-        let backend = match start(&seat, &places, here, account, (large_copies, pretend)) {
+        let backend = match start(&seat, place, (large_copies, pretend)) {
             Ok((info, neighbour, backend)) => {
                 let _ = opened_to.send(Ok((info, neighbour)));
                 backend
@@ -364,30 +446,23 @@ fn spawn(
 /// Opens the replica's device on the replica's own thread.
 fn start(
     seat: &Seat,
-    places: &Places,
-    here: usize,
-    account: Option<Arc<Account>>,
+    place: Place,
     (large_copies, pretend): (bool, Option<Pretend>),
 ) -> Result<(DeviceInfo, Option<Neighbour>, Backend)> {
-    match places {
-        Places::Host(_) => {
+    match place {
+        Place::Host(here) => {
             let worker = HostWorker::new(here)?;
             let info = worker.info(seat.rank);
             Ok((info, None, Backend::Host(worker)))
         }
-        Places::Cuda(list) => {
-            let account = account.unwrap_or_default();
+        Place::Cuda { ordinal, gpus, account } => {
             let watch = seat.rendezvous.clone();
-            let device = CudaDevice::open(list, seat.rank, account, watch, pretend)?;
+            let device = CudaDevice::open((ordinal, &gpus), seat.rank, account, watch, pretend)?;
             seat.rendezvous.watch(device.abort.clone(), device.context.clone());
             if large_copies {
                 device.context.expect_copies();
             }
-            Ok((
-                device.info.clone(),
-                Some(Neighbour::of(&device)?),
-                Backend::Cuda(Box::new(device)),
-            ))
+            Ok((device.info.clone(), Some(Neighbour::of(&device)), Backend::Cuda(Box::new(device))))
         }
     }
 }
@@ -398,18 +473,21 @@ fn join(
     mut backend: Backend,
     connection: &Connection,
 ) -> Result<(Backend, Box<dyn Collective>)> {
-    let collective: Box<dyn Collective> = match &mut backend {
-        Backend::Host(_) => match seat.rendezvous.processes() {
+    let on_host = || -> Box<dyn Collective> {
+        match seat.rendezvous.processes() {
             None => Box::new(HostCollective),
             Some(members) => Box::new(AcrossCollective(members.clone())),
-        },
+        }
+    };
+    let collective: Box<dyn Collective> = match &mut backend {
+        Backend::Host(_) => on_host(),
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
             ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
             ("peer", _) => {
                 let (neighbours, joins) = (&connection.neighbours, connection.fast_links);
-                Box::new(PeerCollective::new(device, neighbours, seat.rank, joins)?)
+                Box::new(PeerCollective::new(device, seat, neighbours, joins)?)
             }
-            _ => Box::new(StagedCollective::new(device)),
+            _ => Box::new(StagedCollective::new(device, on_host())),
         },
     };
     Ok((backend, collective))

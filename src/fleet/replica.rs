@@ -43,6 +43,7 @@ impl HostWorker {
         DeviceInfo {
             rank,
             device: "host".into(),
+            uuid: String::new(),
             name: field(&cpu, "model name").unwrap_or_else(|| "CPU".into()),
             memory_bytes: kib.unwrap_or(0) * 1024,
             multiprocessors: self.pool.current_num_threads() as u32,
@@ -121,7 +122,13 @@ impl Replica {
 
     /// Whether it is the first of its process, which brings back what is the same on all.
     pub(crate) fn leads(&self) -> bool {
-        self.seat.rank == self.seat.rendezvous.own().start
+        self.local().0 == 0
+    }
+
+    /// Its place among the replicas of its process, and how many these are.
+    pub(crate) fn local(&self) -> (usize, usize) {
+        let own = self.seat.rendezvous.own();
+        (self.seat.rank - own.start, own.len())
     }
 
     /// What replicas are dealt of work that is divided.
@@ -431,10 +438,7 @@ impl Replica {
         if self.seat.world == 1 {
             return Ok(vec![payload]);
         }
-        let iteration = self.seat.iteration;
-        let ticket =
-            Ticket { label, iteration, operation: "agree", length: 4, dtype: None, split: 0 };
-        self.seat.rendezvous.meet(self.seat.rank, ticket, payload)
+        self.seat.rendezvous.meet(self.seat.rank, self.agreement(label), payload)
     }
 
     /// As [`FleetInfo::can_join`].
@@ -453,10 +457,24 @@ impl Replica {
         // Redundant replicas may have counted differently.
         self.meet_as(0);
         for (everybody, (label, own)) in all.iter_mut().zip(arrays) {
-            let told = self.agree(label, [own, 0, 0, 0])?;
-            everybody.iter_mut().zip(told).for_each(|(to, payload)| *to = payload[0]);
+            let found = self.addresses(label, own)?;
+            everybody.iter_mut().zip(found).for_each(|(to, from)| *to = from);
         }
         Ok(Together { joint, arrays: all })
+    }
+
+    /// Tells all replicas where an array of this one is. Returns where this one finds everybody's, by rank.
+    pub(crate) fn addresses(&mut self, label: &'static str, own: u64) -> Result<Vec<u64>> {
+        if self.seat.world == 1 {
+            return Ok(vec![own]);
+        }
+        let ticket = self.agreement(label);
+        self.collective.addresses(&self.seat, ticket, own)
+    }
+
+    fn agreement(&self, label: &'static str) -> Ticket {
+        let iteration = self.seat.iteration;
+        Ticket { label, iteration, operation: "agree", length: 4, dtype: None, split: 0 }
     }
 
     /// What a layer above has left on this replica.
@@ -513,19 +531,28 @@ impl Replica {
         label: &'static str,
         value: V,
     ) -> Result<Vec<Arc<V>>> {
-        let (rank, world, own) = (self.seat.rank, self.seat.world, Arc::new(value));
-        if world == 1 {
-            return Ok(vec![own]);
-        }
-        let place = self.seat.rendezvous.clone();
-        if place.processes().is_some() {
+        if self.seat.rendezvous.processes().is_some() {
             let what =
                 "replicas of several processes cannot share it; use one process (--ranks none)";
             return Err(self.owner().refuses(label, what));
         }
+        self.exchange_here(label, value)
+    }
+
+    /// Hands `value` to the replicas of this process and returns theirs, in the order of ranks. All processes meet.
+    fn exchange_here<V: Any + Send + Sync>(
+        &mut self,
+        label: &'static str,
+        value: V,
+    ) -> Result<Vec<Arc<V>>> {
+        let (rank, own) = (self.seat.rank, Arc::new(value));
+        if self.seat.world == 1 {
+            return Ok(vec![own]);
+        }
+        let place = self.seat.rendezvous.clone();
         place.post(rank, Some(own));
         self.agree(label, [0; 4])?;
-        let taken = (0..world).map(|other| place.posted(other)?.downcast().ok());
+        let taken = place.own().map(|other| place.posted(other)?.downcast().ok());
         let all: Option<Vec<Arc<V>>> = taken.collect();
         // Nobody clears what another has yet to read.
         self.agree(label, [0; 4])?;
@@ -540,9 +567,26 @@ impl Replica {
         label: &'static str,
         outcome: Result<V>,
     ) -> Result<Vec<Arc<V>>> {
-        let (rank, place) = (self.seat.rank, self.seat.rendezvous.clone());
-        let own = outcome.map(Arc::new).map_err(|error| place.attributed(rank, error));
+        let own = self.attributed(outcome);
         self.exchange(label, own)?.iter().map(|other| (**other).clone()).collect()
+    }
+
+    /// The outcome of the first replica of this process, on all of its replicas; where one of them failed, the first failure.
+    /// All processes meet.
+    pub(super) fn first_outcome<V: Clone + Send + Sync + 'static>(
+        &mut self,
+        label: &'static str,
+        outcome: Result<V>,
+    ) -> Result<V> {
+        let own = self.attributed(outcome);
+        let all = self.exchange_here(label, own)?;
+        let all: Result<Vec<Arc<V>>> = all.iter().map(|other| (**other).clone()).collect();
+        Ok((*all?[0]).clone())
+    }
+
+    fn attributed<V>(&self, outcome: Result<V>) -> Result<Arc<V>> {
+        let (rank, place) = (self.seat.rank, &self.seat.rendezvous);
+        outcome.map(Arc::new).map_err(|error| place.attributed(rank, error))
     }
 
     /// Names the meetings that follow by `iteration`, where replicas do not count the same.

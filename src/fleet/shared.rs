@@ -314,14 +314,13 @@ impl Replica {
         self.first(label, made)
     }
 
-    /// What replica 0 made, for all. A meeting.
+    /// What the first replica of each process made, for all of that process. A meeting of all.
     pub(crate) fn first<V: Clone + Send + Sync + 'static>(
         &mut self,
         label: &'static str,
         made: Result<Option<V>>,
     ) -> Result<V> {
-        let all = self.vote(label, made)?;
-        (*all[0]).clone().ok_or_else(|| nothing(label))
+        self.first_outcome(label, made)?.ok_or_else(|| nothing(label))
     }
 
     /// The own device, its queue empty.

@@ -108,7 +108,7 @@ impl Kept {
             Some(DeviceArcs::Drawn(drawn)) => drawn.release(),
             _ => drop(self.arcs.lock().unwrap_or_else(PoisonError::into_inner).take()),
         }
-        fleet.run(|replica| {
+        fleet.alone(|replica| {
             if let Backend::Cuda(device) = &replica.backend {
                 device.release_kept();
             }

@@ -79,14 +79,13 @@ pub fn draws_on(fleet: &Fleet, spec: &str) -> bool {
 pub fn on_device_in(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<DeviceGenerated> {
     let wanted = parsed(fleet, spec)?;
     let info = fleet.info();
-    let gpus: Vec<&str> = info.devices.iter().map(|device| device.device.as_str()).collect();
     // Parts are exchanged: for a while a GPU has its own beside all of them.
     let size = wanted.size();
     let bytes = 8 * size.nodes + 4 * (size.arcs + size.arcs / fleet.world() as u64);
     let fits = memories(fleet).all(|memory| bytes + SORTING_BYTES < memory / 10 * 9);
-    let together = apart(&gpus) && info.collective != "host" && fits;
+    let together = apart(&info.gpus()) && info.collective != "host" && fits;
     let made = fleet.run(move |replica| {
-        if replica.rank() != 0 && !together {
+        if !replica.leads() && !together {
             // In what follows all count alike.
             replica.meet_as(0);
             return Ok(None);
@@ -152,8 +151,8 @@ impl DeviceGenerated {
     pub fn kept(self, fleet: &Fleet) -> Result<(Graph, Arc<Kept>)> {
         let rows = self.rows[0].clone();
         let shared = rows.clone();
-        let found = fleet.run(move |replica| match (replica.rank(), &mut replica.backend) {
-            (0, Backend::Cuda(device)) => giant(device, &shared, true).map(Some),
+        let found = fleet.run(move |replica| match (replica.leads(), &mut replica.backend) {
+            (true, Backend::Cuda(device)) => giant(device, &shared, true).map(Some),
             _ => Ok(None),
         })?;
         let giant = found.into_iter().flatten().next();
@@ -192,8 +191,8 @@ pub(crate) fn drawn(fleet: &Fleet, spec: &str, limits: PassLimits) -> Result<(Gr
         load_giant(r.device_mut()?)?;
         r.begin(0, "generate")?;
         let (rows, _) = dealt::rows(r, &kernels, (&rmat, false), &limits)?;
-        let giant = match (r.rank(), &mut r.backend) {
-            (0, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
+        let giant = match (r.leads(), &mut r.backend) {
+            (true, Backend::Cuda(device)) => Some(giant_of_edges(device, &rows, &rmat)?),
             _ => None,
         };
         Ok((rows, giant))

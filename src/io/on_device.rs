@@ -79,7 +79,7 @@ pub(super) fn build(fleet: &Fleet, input: Input, wanted: Wanted) -> Result<(Opti
     let input = Arc::new(input);
     let shared = input.clone();
     let made = fleet.run(move |replica| {
-        if replica.rank() != 0 {
+        if !replica.leads() {
             return Ok(None);
         }
         // A compiler shows no signs of life, so it comes before the first of them is due.

@@ -136,7 +136,7 @@ impl Prepared {
     /// [`Error::Machine`] where the host has no room for them, or when the fleet has failed.
     pub fn make_room(&self, fleet: &Fleet, bytes: u64, looked_at: bool) -> Result<()> {
         let Some((input, arcs)) = self.input.as_ref().zip(self.input()) else { return Ok(()) };
-        let free = fleet.run(|replica| match &replica.backend {
+        let free = fleet.alone(|replica| match &replica.backend {
             Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
             Backend::Host(_) => Ok(u64::MAX),
         })?;

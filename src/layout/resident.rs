@@ -84,7 +84,7 @@ pub struct Resident {
     /// The transpose, where it is wanted, is another graph, and the host has it.
     turned: Option<Arc<Graph>>,
     /// By rank, `[n]`: the place of each node's id among the input's; on devices, where these are not the nodes.
-    ids: Vec<DeviceBuffer<u32>>,
+    ids: Copies<DeviceBuffer<u32>>,
     /// Rows backward are there.
     backward: bool,
     /// Lambdas see weights.
@@ -93,7 +93,7 @@ pub struct Resident {
     /// The slices of long rows, forward and backward; `None` backward where these are the same.
     hubs: (Hubs, Option<Hubs>),
     report: PrepareReport,
-    devices: Copies,
+    devices: Copies<DeviceGraph>,
 }
 
 impl Resident {
@@ -129,7 +129,7 @@ impl Resident {
             fleet: fleet.id(),
             graph,
             turned: None,
-            ids: Vec::new(),
+            ids: Copies::default(),
             backward: symmetric || turns,
             weighted: options.weights,
             chunks,
@@ -194,11 +194,12 @@ impl Resident {
         let start = Instant::now();
         let (graph, turned) = (self.graph.clone(), self.turned.clone());
         let chunks = self.chunks.clone();
-        self.devices = Copies::new(fleet.run(move |r| {
+        let made = fleet.run(move |r| {
             let out = HostRows::new(&graph, weights);
             let into = turned.as_deref().map(|turned| HostRows::new(turned, weights));
             DeviceGraph::upload(r, out, into, Some([&chunks; 2])).map(Some)
-        })?);
+        })?;
+        self.devices = Copies::new(fleet, made);
         self.report.upload_ms = milliseconds(start);
         Ok(())
     }
@@ -255,7 +256,7 @@ impl Resident {
             devices.iter_mut().zip(rows).for_each(|(device, rows)| device.into = rows);
             self.hubs.1 = self.turned.as_deref().map(|turned| Hubs::new(turned.offsets()));
         }
-        self.devices = Copies::new(devices.into_iter().map(Some).collect());
+        self.devices = Copies::new(fleet, devices.into_iter().map(Some).collect());
         self.report.upload_ms = (milliseconds(start) - other).max(0.0);
         Ok(())
     }
@@ -391,7 +392,7 @@ pub(crate) struct Hubs {
     /// `[hubs + 1]`: slices of the hubs before.
     before: Vec<u64>,
     /// By rank, `[slices, 2]`: hub, and number of the slice among those of the hub; where there are slices, on devices.
-    devices: Vec<DeviceBuffer<u32>>,
+    devices: Copies<DeviceBuffer<u32>>,
 }
 
 impl Hubs {
@@ -406,7 +407,7 @@ impl Hubs {
             *slices += (offsets[v + 1] - offsets[v]).div_ceil(HUB);
             Some(*slices)
         }));
-        Hubs { nodes, before, devices: Vec::new() }
+        Hubs { nodes, before, devices: Copies::default() }
     }
 
     /// Gives every GPU the list of slices.
@@ -440,19 +441,20 @@ impl Hubs {
     }
 }
 
-/// A copy of `values` on the GPU of each replica, by rank.
+/// A copy of `values` on the GPU of each replica.
 fn everywhere(
     fleet: &Fleet,
     label: &'static str,
     values: Vec<u32>,
-) -> Result<Vec<DeviceBuffer<u32>>> {
+) -> Result<Copies<DeviceBuffer<u32>>> {
     let values = Arc::new(values);
-    fleet.run(move |r| {
+    let made = fleet.run(move |r| {
         let buffer = r.device()?.alloc(label, values.len())?;
         buffer.upload(&values)?;
         r.device()?.wait()?;
-        Ok(buffer)
-    })
+        Ok(Some(buffer))
+    })?;
+    Ok(Copies::new(fleet, made))
 }
 
 /// The rows of `graph`, copied from the host.

@@ -3,7 +3,7 @@
 use crate::collective::Split;
 use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
-use crate::fleet::{Placed, Replica, VmmArray};
+use crate::fleet::{Fleet, Placed, Replica, VmmArray};
 use crate::graph::Graph;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -122,32 +122,49 @@ impl DeviceGraph {
     }
 }
 
-/// What the replicas of a fleet hold on their devices, by rank; nothing on the host.
-#[derive(Default)]
-pub(super) struct Copies(Vec<Option<DeviceGraph>>);
+/// What the replicas of this process hold on their devices; nothing on the host.
+pub(crate) struct Copies<T> {
+    /// The rank of the first of them.
+    first: usize,
+    of: Vec<Option<T>>,
+}
 
-impl Copies {
-    pub fn new(devices: Vec<Option<DeviceGraph>>) -> Copies {
-        Copies(devices)
+impl<T> Default for Copies<T> {
+    fn default() -> Copies<T> {
+        Copies { first: 0, of: Vec::new() }
+    }
+}
+
+impl<T> Copies<T> {
+    /// What the replicas of `fleet` in this process have made.
+    pub fn new(fleet: &Fleet, of: Vec<Option<T>>) -> Copies<T> {
+        Copies { first: fleet.first_rank(), of }
     }
 
-    /// The copy of replica `rank`, if it is on a device.
-    pub fn get(&self, rank: usize) -> Option<&DeviceGraph> {
-        self.0.get(rank).and_then(Option::as_ref)
+    /// What replica `rank` holds, if it is on a device.
+    pub fn get(&self, rank: usize) -> Option<&T> {
+        self.of.get(rank.checked_sub(self.first)?).and_then(Option::as_ref)
     }
 
-    /// The copy of replica `rank`, which is on a device.
-    pub fn on_device(&self, rank: usize) -> Result<&DeviceGraph> {
+    /// What replica `rank`, which is on a device, holds.
+    pub fn on_device(&self, rank: usize) -> Result<&T> {
         let missing =
             || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
         self.get(rank).ok_or_else(missing)
     }
 
+    /// What is on devices.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.of.iter().flatten()
+    }
+}
+
+impl Copies<DeviceGraph> {
     /// The most bytes that a replica holds, where there are devices.
     pub fn most_bytes(&self) -> Option<u64> {
         let bytes = |graph: &DeviceGraph| {
             graph.out.bytes() + graph.into.as_ref().map_or(0, DeviceRows::bytes)
         };
-        self.0.iter().flatten().map(bytes).max()
+        self.iter().map(bytes).max()
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct TopologyRows {
     /// Chunks of about equal in-arcs, over the active nodes.
     pub in_chunks: Split,
     pub report: PrepareReport,
-    devices: Copies,
+    devices: Copies<DeviceGraph>,
 }
 
 /// Rows in one direction.
@@ -425,7 +425,7 @@ impl TopologyRows {
         }
         let columns = Arc::new(columns.ok_or_else(nothing)?);
         let mut rows =
-            TopologyRows::of(fleet, graph.clone(), columns, options, Copies::new(devices));
+            TopologyRows::of(fleet, graph.clone(), columns, options, Copies::new(fleet, devices));
         (rows.report.upload_ms, rows.report.compile_ms) = (upload_ms, compile_ms);
         rows.report.on_devices = true;
         Ok(Some(rows))
@@ -453,14 +453,15 @@ impl TopologyRows {
             .then(|| [&columns.out, columns.in_rows()].map(|rows| rows.split(fleet, options)));
         columns.load()?;
         let shared = columns.clone();
-        let devices = Copies::new(fleet.run(move |r| match &r.backend {
+        let devices = fleet.run(move |r| match &r.backend {
             Backend::Host(_) => Ok(None),
             Backend::Cuda(_) => {
                 let (out, into) = (shared.out.as_rows(), shared.into.as_ref());
                 let owners = owners.as_ref().map(|[out, into]| [out, into]);
                 DeviceGraph::upload(r, out, into.map(ColumnRows::as_rows), owners).map(Some)
             }
-        })?);
+        })?;
+        let devices = Copies::new(fleet, devices);
         let uploaded = devices.most_bytes().is_some();
         let mut rows = TopologyRows::of(fleet, graph, columns, options, devices);
         rows.report.upload_ms = if uploaded { milliseconds(start) } else { 0.0 };
@@ -472,7 +473,7 @@ impl TopologyRows {
         graph: Arc<Graph>,
         columns: Arc<Columns>,
         options: PrepareOptions,
-        devices: Copies,
+        devices: Copies<DeviceGraph>,
     ) -> TopologyRows {
         let [chunks, in_chunks] =
             [&columns.out, columns.in_rows()].map(|rows| rows.split(fleet, options));

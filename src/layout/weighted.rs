@@ -1,6 +1,7 @@
 //! A graph in the weighted layout, with the copies that replicas hold.
 
 use super::on_device::{self, Wanted};
+use super::rows::Copies;
 use super::weighted_cuda::{DeviceWeighted, Owners};
 use super::{PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
@@ -21,7 +22,7 @@ pub(crate) struct WeightedGraph {
     pub pull_chunks: Split,
     pub report: PrepareReport,
     /// By rank; `None` on the host.
-    devices: Vec<Option<DeviceWeighted>>,
+    devices: Copies<DeviceWeighted>,
 }
 
 impl WeightedGraph {
@@ -113,13 +114,12 @@ impl WeightedGraph {
             prepare_ms: layout.ms,
             bytes_per_replica: most.unwrap_or(arcs + offsets.len() as u64 * 8),
         };
+        let devices = Copies::new(fleet, devices);
         WeightedGraph { graph, layout, chunks, pull_chunks, report, devices }
     }
 
     /// The copy of replica `rank`, which is on a device.
     pub fn on_device(&self, rank: usize) -> Result<&DeviceWeighted> {
-        let missing =
-            || Error::machine(format!("replica {rank} has no device copy; this is a bug"));
-        self.devices[rank].as_ref().ok_or_else(missing)
+        self.devices.on_device(rank)
     }
 }

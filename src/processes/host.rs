@@ -39,6 +39,18 @@ pub(super) fn own_place() -> Place {
     Place { host, pid, since: started(pid).unwrap_or_default() }
 }
 
+/// Where other processes of this host find an open file of this one.
+#[cfg(unix)]
+pub(crate) fn place_of(file: &std::fs::File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// No process of such a system finds one.
+#[cfg(not(unix))]
+pub(crate) fn place_of(_: &std::fs::File) -> String {
+    String::new()
+}
+
 /// When the process of this number started; none where it has died.
 fn started(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -229,8 +229,13 @@ impl Links {
 
     /// Sends a message to all others. That one cannot be reached is a failure of the fleet, not of this call.
     pub fn send_all(&self, message: &Message) {
+        self.send_to(0..self.count(), message);
+    }
+
+    /// Sends a message to some. That one cannot be reached is a failure of the fleet, not of this call.
+    pub fn send_to(&self, to: impl IntoIterator<Item = usize>, message: &Message) {
         let body = body_of(message);
-        (0..self.count()).for_each(|to| self.post(to, MESSAGE, &[&body]));
+        to.into_iter().for_each(|to| self.post(to, MESSAGE, &[&body]));
     }
 
     /// Sends what replica `from` has for replica `to`, which is of `process`.

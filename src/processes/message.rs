@@ -38,6 +38,10 @@ pub(crate) enum Message {
         ticket: [u64; 4],
         payload: [u64; 4],
     },
+    /// A replica has come to a meeting, and wrote so where processes of a host meet, while one of the receiver's slept.
+    Wakes,
+    /// The process tells of a block of device memory before it tells an address in it.
+    Lends(Block),
     /// A replica has ended its part of a program.
     Ends {
         rank: usize,
@@ -55,6 +59,16 @@ pub(crate) enum Message {
     Regroups,
     /// The process needs nobody any more.
     Bye,
+}
+
+/// A block of device memory that other processes of the host may map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    /// Its address in its own process.
+    pub base: u64,
+    pub bytes: u64,
+    /// What the driver names it by (`CUipcMemHandle`).
+    pub handle: Vec<u8>,
 }
 
 /// How a process introduces itself.

@@ -2,8 +2,8 @@
 //!
 //! A launcher starts as many processes as it is told, each with its number in its environment ([`launcher`]). They find each
 //! other at the address of number 0, and every two of them then have a connection ([`find`]). Over these links go meetings of
-//! replicas, what host replicas merge, signs of life and failures ([`links`], [`message`]). When one fails the others may find each
-//! other again ([`regroup`]).
+//! replicas, what host replicas merge, signs of life and failures ([`links`], [`message`]); processes of one host meet in memory that
+//! they share ([`near`]). When one fails the others may find each other again ([`regroup`]).
 
 mod find;
 mod host;
@@ -11,10 +11,13 @@ mod launcher;
 mod links;
 mod members;
 mod message;
+mod near;
 mod regroup;
 
+pub(crate) use host::place_of;
 pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
 pub(crate) use links::{Hears, Links, another_speaks, leave};
 pub(crate) use members::Members;
-pub(crate) use message::Message;
+pub(crate) use message::{Block, Message};
+pub(crate) use near::{Near, short_label, short_operation};

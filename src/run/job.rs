@@ -270,6 +270,14 @@ pub(crate) fn option_files(config: &RunConfig, workload: &Workload) -> u64 {
     xxh3_64(&sums.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
+/// Differs where graphs do. Generated ones are equal if their specifications are, which commands tell.
+pub(crate) fn graph_fingerprint(config: &RunConfig, graph: &Graph) -> u64 {
+    match config.graph.as_deref() {
+        Some(spec) if generate::is_spec(spec) => graph.nodes() as u64 ^ graph.arcs() << 32,
+        _ => graph.fingerprint(),
+    }
+}
+
 /// Bytes of a file that several processes of a host rather read once.
 const SHARED_FILE: u64 = 1 << 20;
 

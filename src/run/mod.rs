@@ -13,7 +13,7 @@ pub use crate::choice::Choice;
 pub use clock::{Clock, Stage};
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub(crate) use job::{Comes, gpus_find_source, option_files};
+pub(crate) use job::{Comes, gpus_find_source, graph_fingerprint, option_files};
 pub use job::{Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, prepare};
 pub use own::Own;
 pub use verification::{Verdict, Verification, Verify};
@@ -24,6 +24,7 @@ pub(crate) fn gpu(rank: usize, ordinal: usize, memory_bytes: u64) -> crate::flee
     crate::fleet::DeviceInfo {
         rank,
         device: format!("cuda:{ordinal}"),
+        uuid: String::new(),
         name: "Some GPU".into(),
         memory_bytes,
         multiprocessors: 132,

@@ -9,7 +9,7 @@ use crate::generate::Kept;
 use crate::layout::{Form, Layout, Layouts, Prepared};
 use crate::report::Record;
 use crate::run::{Clock, Job, Loaded, Loading, Outcome, RunConfig, Stage, compile_ahead};
-use crate::run::{Comes, gpus_find_source, option_files};
+use crate::run::{Comes, gpus_find_source, graph_fingerprint, option_files};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,7 +85,7 @@ impl Bench {
             _ => {
                 let source = source(&mut self.graphs, cell, (fleet, company), loading);
                 let Loaded { graph, kept } = source.loaded.clone()?;
-                company.same("graph", || graph.fingerprint())?;
+                company.same("graph", || graph_fingerprint(config, &graph))?;
                 lap(clock, |clock| clock.lap_of_load(&graph));
                 if alone && gpus_find_source(config, cell.workload, fleet, &graph) {
                     let prepared = Prepared::new(fleet, graph.clone(), config.prepare())?;

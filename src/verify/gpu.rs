@@ -244,9 +244,9 @@ impl Gpu<'_> {
             return Ok(None);
         }
         let shared = drawn.clone();
-        let parts = fleet.run(move |r| match r.rank() {
-            0 => shared.parts(r, keys).map(Some),
-            _ => Ok(None),
+        let parts = fleet.alone(move |r| match r.leads() {
+            true => shared.parts(r, keys).map(Some),
+            false => Ok(None),
         })?;
         let parts = parts.into_iter().flatten().next().unwrap_or_default();
         let most = parts.iter().map(|(_, arcs)| *arcs).max().unwrap_or(0);
@@ -352,9 +352,9 @@ impl Arcs<'_> {
                     gpu.side.wait()?;
                     let (shared, to, own, arcs) =
                         ((*drawn).clone(), csr.clone(), rows.clone(), *arcs);
-                    let found = fleet.run(move |r| match r.rank() {
-                        0 => shared.columns(r, own.clone(), arcs, &to.columns).map(Some),
-                        _ => Ok(None),
+                    let found = fleet.alone(move |r| match r.leads() {
+                        true => shared.columns(r, own.clone(), arcs, &to.columns).map(Some),
+                        false => Ok(None),
                     })?;
                     gpu.side.bind()?;
                     let ends = [rows.start, rows.end].map(|v| graph.offsets()[v as usize]);

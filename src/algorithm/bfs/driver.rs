@@ -288,13 +288,13 @@ impl Run for Driver<'_> {
                 |_, state, _| count(state),
             )?,
         };
-        if rank == 0 && !self.loops.is_empty() && self.reached_loops[self.source].is_none() {
+        if r.leads() && !self.loops.is_empty() && self.reached_loops[self.source].is_none() {
             let levels = self.state.level.to_vec()?;
             let reached = self.loops.iter().filter(|(v, _)| levels[*v as usize] != UNREACHED);
             self.reached_loops[self.source] = Some(reached.map(|(_, count)| count).sum());
         }
         // Another run from the same source ends with the same levels.
-        if rank == 0 && self.levels[self.source].is_empty() {
+        if r.leads() && self.levels[self.source].is_empty() {
             self.levels[self.source] = self.state.level.to_vec()?;
         }
         self.download_ms = start.elapsed().as_secs_f64() * 1e3;

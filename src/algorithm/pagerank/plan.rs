@@ -151,9 +151,9 @@ fn count(
     let (rows, blocks) = (rows.clone(), blocks.clone());
     let counted = fleet.run(move |r| {
         let graph = rows.on_device(r.rank())?;
-        match r.rank() {
-            0 => blocks.count_on(r.device_mut()?, graph, graph.in_rows()),
-            _ => Ok(Vec::new()),
+        match r.leads() {
+            true => blocks.count_on(r.device_mut()?, graph, graph.in_rows()),
+            false => Ok(Vec::new()),
         }
     })?;
     Ok(counted.into_iter().next().unwrap_or_default())

@@ -61,8 +61,8 @@ pub(super) fn equal_costs(
 ) -> Result<Option<(Split, u64)>> {
     let shared = rows.clone();
     let shares = fleet.info().shares.clone();
-    let cuts = fleet.run(move |r| match (r.rank(), &mut r.backend) {
-        (0, Backend::Cuda(device)) => cut(device, &shared, &shares, align),
+    let cuts = fleet.run(move |r| match (r.leads(), r.rank(), &mut r.backend) {
+        (true, rank, Backend::Cuda(device)) => cut(device, (&shared, rank), &shares, align),
         _ => Ok(None),
     })?;
     Ok(cuts.into_iter().flatten().next())
@@ -70,11 +70,11 @@ pub(super) fn equal_costs(
 
 fn cut(
     device: &mut CudaDevice,
-    rows: &TopologyRows,
+    (rows, rank): (&TopologyRows, usize),
     shares: &Shares,
     align: u32,
 ) -> Result<Option<(Split, u64)>> {
-    let (graph, active) = (rows.on_device(0)?, rows.columns.active);
+    let (graph, active) = (rows.on_device(rank)?, rows.columns.active);
     // Parts of rows, costs, and their sums.
     if 24 * active as u64 + ROOM > room(&device.context)? {
         return Ok(None);

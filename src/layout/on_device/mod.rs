@@ -178,7 +178,7 @@ pub(super) fn make(
     r.device()?.queued();
     r.device()?.wait()?;
     let upload_ms = milliseconds(start);
-    if wanted.finds_source && r.rank() == 0 && input.drawn.is_none() {
+    if wanted.finds_source && r.leads() && input.drawn.is_none() {
         find_source(r.device_mut()?, graph, &input.csr)?;
     }
     let begin = Instant::now();
@@ -384,9 +384,9 @@ impl Making<'_> {
     /// The labels that this replica is to read: two read one direction each, over links of their own.
     fn read_labels(&self) -> Result<Labels> {
         let Some([node_of, label_of]) = &self.labels else { return Ok((None, None)) };
-        let (rank, other) = (self.r.rank(), 1 % self.r.world());
-        let nodes = (rank == 0 && !self.wanted.weights).then(|| node_of.to_vec()).transpose()?;
-        Ok((nodes, (rank == other).then(|| label_of.to_vec()).transpose()?))
+        let (place, replicas) = self.r.local();
+        let nodes = (place == 0 && !self.wanted.weights).then(|| node_of.to_vec()).transpose()?;
+        Ok((nodes, (place == 1 % replicas).then(|| label_of.to_vec()).transpose()?))
     }
 
     /// Labels by falling degree, ties by node.

@@ -217,9 +217,9 @@ impl Making<'_> {
 
     /// Who makes which of the rows that end at `offsets`. A meeting.
     fn deal(&mut self, offsets: &DeviceBuffer<u64>) -> Result<Deal> {
-        let ends = match self.r.rank() {
-            0 => offsets.to_vec().map(|ends| Some(Arc::new(ends))),
-            _ => Ok(None),
+        let ends = match self.r.leads() {
+            true => offsets.to_vec().map(|ends| Some(Arc::new(ends))),
+            false => Ok(None),
         };
         let ends = self.r.first("row offsets", ends)?;
         let rows = ends.len() - 1;

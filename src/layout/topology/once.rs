@@ -55,7 +55,7 @@ pub(super) fn made(
     }
     let columns = Arc::new(columns.ok_or_else(nothing)?);
     let mut once =
-        TopologyRows::of(fleet, rows.graph.clone(), columns, options, Copies::new(devices));
+        TopologyRows::of(fleet, rows.graph.clone(), columns, options, Copies::new(fleet, devices));
     once.report.upload_ms = rows.report.upload_ms;
     once.report.compile_ms = rows.report.compile_ms + compile_ms;
     once.report.on_devices = true;
