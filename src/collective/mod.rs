@@ -115,6 +115,9 @@ pub(crate) trait Collective: Send {
         Ok(told.iter().map(|payload| payload[0]).collect())
     }
 
+    /// After a failure: nothing that others do is waited for any more, on the device neither.
+    fn abandon(&mut self) {}
+
     /// What launches over all GPUs of the fleet are told, where they can be made.
     fn joint(&self) -> Option<Joint> {
         None

@@ -290,6 +290,11 @@ pub(crate) fn slices(length: u64, size: u64, world: u64) -> usize {
 }
 
 impl Collective for NcclCollective {
+    fn abandon(&mut self) {
+        // Its kernels do not look at the fleet's word of abort.
+        self.abort();
+    }
+
     fn name(&self) -> &'static str {
         "nccl"
     }

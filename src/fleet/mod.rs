@@ -447,6 +447,7 @@ fn guarded<T>(
         }
     };
     replica.fail(error.clone());
+    replica.collective.abandon();
     Err(rendezvous.attributed(rank, error))
 }
 

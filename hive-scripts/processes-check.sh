@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Several processes against one: every workload has the same answer, to the bit, also where processes are killed.
+#
+#   hive-scripts/processes-check.sh same | kills [N]
+#
+# same    each workload on DATASETS, by each of COLLECTIVES, in one process a replica and in two: the output is that of one process,
+#         and verified
+# kills   N times (100): in the middle of a run, at a random time, a random process is killed with -9, or two of four; the others
+#         go on (--on-failure continue), and the output is that of a run in which nobody died
+#
+# DEVICES      default: "cuda:0-1 cuda:0,0,1,1" where there are two GPUs, "host:2 host:4" elsewhere; a process a replica
+# COLLECTIVES  default: peer, nccl where each replica has a GPU of its own, and host
+# SEED         of the random times and processes; default 1
+# One line of JSON at the end; exits 1 if an answer was wrong, missing or late, or a process was left.
+# shellcheck source=hive-scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+form="processes-check.sh same | kills [N]"
+what=${arguments[0]:-}
+count=${arguments[1]:-100}
+number "the number of kills" "$count"
+gpus=$("$hive" doctor --json - 2>/dev/null | grep -c '"device": "cuda:' || true)
+if [ "$gpus" -ge 2 ]; then lists=(cuda:0-1 cuda:0,0,1,1); else lists=(host:2 host:4); fi
+if [ -n "${DEVICES:-}" ]; then read -ra lists <<<"$DEVICES"; fi
+read -ra graphs <<<"${DATASETS:-rmat:14 grid:300x300}"
+RANDOM=${SEED:-1}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+bad=0
+
+# Replicas of a device list.
+replicas() {
+    "$hive" run filter --elements 64 --devices "$1" --json "$scratch/world.json" >/dev/null
+    sed -nE 's/^ *"world": ([0-9]+).*/\1/p' "$scratch/world.json" | head -1
+}
+
+own_options() {
+    case $1 in
+    vn) echo "--seeds 1,5" ;;
+    bc) echo "--sources connected:8:1" ;;
+    geo) echo "--locate 0.5:1" ;;
+    filter) echo "--elements 3000000" ;;
+    esac
+}
+
+# The options of a workload on a graph; nothing where they do not go together.
+options_of() {
+    case $1:$2 in
+    filter:"${graphs[0]}") echo "filter" ;;
+    filter:* | bc:grid:*) return ;; # more than 2^1000 shortest paths
+    *) echo "$1 --graph $2" ;;
+    esac
+}
+
+collectives_of() {
+    case $1 in
+    host:*) echo host ;;
+    *0,0* | *x*) echo "peer host" ;;
+    *) echo "peer nccl host" ;;
+    esac
+}
+
+wrong() {
+    bad=$((bad + 1))
+    echo "$me: $*" >&2
+    tail -3 "$scratch/said" >&2
+}
+
+same() {
+    local runs=0 devices world procs collective workload graph options one
+    for devices in "${lists[@]}"; do
+        world=$(replicas "$devices")
+        for collective in ${COLLECTIVES:-$(collectives_of "$devices")}; do
+            for workload in $("$hive" list); do
+                for graph in "${graphs[@]}"; do
+                    options=$(options_of "$workload" "$graph")
+                    if [ -z "$options" ]; then continue; fi
+                    options="run $options $(own_options "$workload") --devices $devices --collective $collective"
+                    one=$scratch/one.csv
+                    # shellcheck disable=SC2086  # options are words
+                    "$hive" $options --output "$one" >/dev/null
+                    for procs in $(printf '%s\n' "$world" 2 | sort -u); do
+                        runs=$((runs + 1))
+                        # shellcheck disable=SC2086
+                        timeout 60 "$hive" launch --procs "$procs" -- $options --verify --output "$scratch/several.csv" \
+                            >"$scratch/said" 2>&1 || wrong "$options: exit code $?, $procs processes"
+                        cmp -s "$one" "$scratch/several.csv" || wrong "$options: another answer, $procs processes"
+                        rm -f "$scratch/several.csv"
+                    done
+                done
+            done
+        done
+    done
+    echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"runs\": $runs, \"bad\": $bad}"
+}
+
+# Milliseconds since $1 (nanoseconds).
+since() { echo $((($(date +%s%N) - $1) / 1000000)); }
+
+# Runs of a workload that take some half a second on a device of these.
+runs_of() {
+    case $2:$1 in
+    host:*) echo 40 ;;
+    *:kcore | *:katz | *:geo) echo 150 ;;
+    *:bc | *:pagerank | *:triangles) echo 800 ;;
+    *) echo 3000 ;;
+    esac
+}
+
+kills() {
+    local at world workload options began took pid children child victims lost=0 worst=0 late rc
+    local -a workloads
+    local -A alone
+    mapfile -t workloads < <("$hive" list)
+    for ((at = 0; at < count; at++)); do
+        workload=${workloads[at % ${#workloads[@]}]}
+        devices=${lists[at / ${#workloads[@]} % ${#lists[@]}]}
+        world=$(replicas "$devices")
+        options="run $(options_of "$workload" "${graphs[0]}") $(own_options "$workload") --devices $devices --deadline 1"
+        options+=" --runs $(runs_of "$workload" "$devices") --collective ${COLLECTIVES:-auto}"
+        if [ -z "${alone[$workload $devices]:-}" ]; then
+            # shellcheck disable=SC2086
+            "$hive" $options --output "$scratch/$workload.$devices.csv" >/dev/null
+            began=$(date +%s%N)
+            # shellcheck disable=SC2086
+            "$hive" launch --procs "$world" -- $options --output "$scratch/several.csv" >"$scratch/said" 2>&1 ||
+                wrong "$options: exit code $?"
+            alone[$workload $devices]=$(since "$began")
+        fi
+        took=${alone[$workload $devices]}
+        rm -f "$scratch/several.csv"
+        began=$(date +%s%N)
+        # shellcheck disable=SC2086
+        timeout 60 "$hive" launch --procs "$world" -- $options --on-failure continue --output "$scratch/several.csv" \
+            >"$scratch/said" 2>&1 &
+        pid=$!
+        sleep "$(awk "BEGIN { print 0.2 + ($took / 1000 - 0.2) * $RANDOM / 32768 }")"
+        # The launcher is the child of timeout.
+        child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null || true)
+        children=$(cat "/proc/${child% }/task/${child% }/children" 2>/dev/null || true)
+        victims=1
+        if [ "$world" -gt 2 ] && [ $((RANDOM % 4)) -eq 0 ]; then victims=2; fi
+        # shellcheck disable=SC2086
+        for child in $(shuf -n "$victims" --random-source=<(yes "$RANDOM") -e $children); do
+            kill -9 "$child" 2>/dev/null || true
+        done
+        rc=0
+        wait "$pid" || rc=$?
+        late=$(($(since "$began") - 2 * took))
+        if [ "$late" -gt "$worst" ]; then worst=$late; fi
+        if grep -q lost "$scratch/said"; then lost=$((lost + 1)); fi
+        if [ "$rc" -ne 0 ]; then
+            wrong "kill $at, $options: exit code $rc"
+        elif ! cmp -s "$scratch/$workload.$devices.csv" "$scratch/several.csv"; then
+            wrong "kill $at, $options: another answer"
+        elif [ "$late" -gt 5000 ]; then
+            wrong "kill $at, $options: $late ms more than two runs"
+        fi
+        for child in $children; do
+            if [ -d "/proc/$child" ] && ! grep -q ') Z' "/proc/$child/stat"; then wrong "kill $at: process $child is left"; fi
+        done
+    done
+    echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"kills\": $count," \
+        "\"in the middle of a run\": $lost, \"bad\": $bad, \"most ms beyond two runs\": $worst}"
+}
+
+case $what in
+same) same ;;
+kills) kills ;;
+*) die_usage "$form" "'$what' is not understood" ;;
+esac
+[ "$bad" -eq 0 ]
