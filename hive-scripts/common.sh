@@ -78,8 +78,11 @@ count_gpus() {
     fi
 }
 
-# devices NUM_GPUS: so many GPUs, or replicas of the host where there is none.
+# devices NUM_GPUS: this host's part of so many GPUs, or of replicas of the host where there is none. A job step of Slurm may have
+# several hosts, each with as many.
 devices() {
+    local hosts=${SLURM_STEP_NUM_NODES:-1}
+    set -- $(($1 / hosts))
     if [ -n "${DEVICES:-}" ]; then
         echo "$DEVICES"
     elif [ "$(gpus_here)" -eq 0 ]; then

@@ -3,12 +3,14 @@
 #
 #   hive-scripts/hive-mgpu-run.sh [NUM_GPUS] [PARTITION] [--dry-run]
 #
-# Where there is srun (Slurm), every run is a job step of its own, all at once, on partition PARTITION; else they run
+# Where there is srun (Slurm), every run is a job step of its own, all at once, on partition PARTITION. More than GPUS_PER_HOST
+# GPUs are those of several hosts, a process and as many GPUs each; numbers that these cannot share equally are left out. Else they run
 # here, one after another: on GPUs, or on replicas of the host where there is none. Records go to
 # OUTPUT_DIR/APP_eval_mgpu/PARTITION/OPTIONS/APP__DATASET__GPUn.json, which `hive report OUTPUT_DIR` reads.
 #
 # NUM_GPUS      default: the GPUs of this machine; without any 16 under Slurm, else 4
 # GPU_COUNTS    numbers of GPUs in place of 1 to NUM_GPUS, as in "1 2 4 8"
+# GPUS_PER_HOST what a host of the partition has; default 8, 16 on a DGX-2
 # PARTITION     default: without -p for srun, and `slurm`, `cuda` or `host` in the layout
 # APPS          as in "vn geo"; default all that `hive list` names
 # NUM_SEEDS     numbers of seeds of vn; default "10 100 1000"
@@ -49,6 +51,20 @@ else
 fi
 if [ -n "${GPU_COUNTS:-}" ]; then read -ra counts <<<"$GPU_COUNTS"; else mapfile -t counts < <(seq 1 "$most"); fi
 for count in "${counts[@]}"; do number GPU_COUNTS "$count"; done
+# Hosts have an equal share.
+if [ -n "$slurm" ]; then
+    per_host=${GPUS_PER_HOST:-8}
+    number GPUS_PER_HOST "$per_host"
+    shared=()
+    for count in "${counts[@]}"; do
+        if [ $((count % ((count + per_host - 1) / per_host))) -eq 0 ]; then
+            shared+=("$count")
+        else
+            echo "$me: $count GPUs are left out: hosts of $per_host cannot share them equally" >&2
+        fi
+    done
+    counts=("${shared[@]}")
+fi
 names=${APPS:-$(workloads)} || exit 2
 read -ra apps <<<"${names//$'\n'/ }"
 for app in "${apps[@]}"; do
@@ -71,7 +87,12 @@ launch() {
     # Its own arguments say these.
     unset OUTPUT_DIR
     if [ -n "$slurm" ]; then
-        local command=(srun --cpus-per-gpu 1 -G "$count" -N 1 "${srun_options[@]}" "$scripts/$script" "$@")
+        local hosts=$(((count + per_host - 1) / per_host)) shares
+        shares=(-G "$count" -N 1)
+        if [ "$hosts" -gt 1 ]; then
+            shares=(--gpus-per-node $((count / hosts)) -N "$hosts" --ntasks-per-node 1 --kill-on-bad-exit 0)
+        fi
+        local command=(srun --cpus-per-gpu 1 "${shares[@]}" "${srun_options[@]}" "$scripts/$script" "$@")
         if [ "${DRY_RUN:-0}" != 0 ]; then
             run "${command[@]}"
         else

@@ -20,7 +20,7 @@ what=${arguments[0]:-}
 count=${arguments[1]:-100}
 number "the number of kills" "$count"
 gpus=$("$hive" doctor --json - 2>/dev/null | grep -c '"device": "cuda:' || true)
-if [ "$gpus" -ge 2 ]; then lists=(cuda:0-1 cuda:0,0,1,1); else lists=(host:2 host:4); fi
+if [ "$gpus" -ge 2 ]; then lists=(cuda:0-1 "cuda:0,0,1,1"); else lists=(host:2 host:4); fi
 if [ -n "${DEVICES:-}" ]; then read -ra lists <<<"$DEVICES"; fi
 read -ra graphs <<<"${DATASETS:-rmat:14 grid:300x300}"
 RANDOM=${SEED:-1}
@@ -28,11 +28,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0
 
-# Replicas of a device list.
-replicas() {
-    "$hive" run filter --elements 64 --devices "$1" --json "$scratch/world.json" >/dev/null
-    sed -nE 's/^ *"world": ([0-9]+).*/\1/p' "$scratch/world.json" | head -1
-}
+# The replicas of each device list.
+declare -A replicas
+for devices in "${lists[@]}"; do
+    "$hive" run filter --elements 64 --devices "$devices" --json "$scratch/world.json" >/dev/null
+    replicas[$devices]=$(sed -nE 's/^ *"world": ([0-9]+).*/\1/p' "$scratch/world.json" | head -1)
+done
 
 own_options() {
     case $1 in
@@ -69,7 +70,7 @@ wrong() {
 same() {
     local runs=0 devices world procs collective workload graph options one
     for devices in "${lists[@]}"; do
-        world=$(replicas "$devices")
+        world=${replicas[$devices]}
         for collective in ${COLLECTIVES:-$(collectives_of "$devices")}; do
             for workload in $("$hive" list); do
                 for graph in "${graphs[@]}"; do
@@ -115,7 +116,7 @@ kills() {
     for ((at = 0; at < count; at++)); do
         workload=${workloads[at % ${#workloads[@]}]}
         devices=${lists[at / ${#workloads[@]} % ${#lists[@]}]}
-        world=$(replicas "$devices")
+        world=${replicas[$devices]}
         options="run $(options_of "$workload" "${graphs[0]}") $(own_options "$workload") --devices $devices --deadline 1"
         options+=" --runs $(runs_of "$workload" "$devices") --collective ${COLLECTIVES:-auto}"
         if [ -z "${alone[$workload $devices]:-}" ]; then

@@ -23,6 +23,9 @@ pub(super) struct Launch {
     /// How many processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
     procs: u16,
+    /// How many of the host's devices each process has, in the order of --devices; default: all of them, shared
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
+    devices_per_proc: Option<u16>,
     /// What each of them runs, as in run bfs --graph web.mtx --devices host:4; those of this host share the devices
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -72,6 +75,9 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
         command.env("HIVE_RANK", number.to_string());
         command.env("HIVE_WORLD_SIZE", args.procs.to_string());
         command.env("HIVE_ADDR", &address).env("HIVE_TOKEN", &token);
+        if let Some(each) = args.devices_per_proc {
+            command.env("HIVE_DEVICES", (each * args.procs).to_string());
+        }
         // The first reads what is piped to this one, and tells what there is to tell.
         if number > 0 {
             command.stdin(Stdio::null()).stderr(Stdio::piped());
@@ -104,8 +110,10 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
             None => {
                 // Others may have been killed because of it.
                 let number = first_failed.unwrap_or(0);
-                let signal = codes[number].saturating_sub(128);
-                error(&format!("process {number} was ended by signal {signal}"));
+                error(&match codes[number].checked_sub(128) {
+                    Some(signal) => format!("process {number} was ended by signal {signal}"),
+                    None => format!("process {number} ended with exit code {}", codes[number]),
+                });
             }
         }
     }

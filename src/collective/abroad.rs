@@ -4,7 +4,7 @@
 //! whoever is told the address maps the block, once, and finds the same place in it.
 
 use super::Rendezvous;
-use crate::device::Context;
+use crate::device::{Borrowed, Context};
 use crate::error::{Error, Result};
 use crate::processes::{Block, Members, Message};
 use cudarc::driver::sys;
@@ -47,7 +47,7 @@ pub(super) struct Reach {
     context: Arc<Context>,
     stream: sys::CUstream,
     /// Where blocks are seen here, by process and address there.
-    mapped: HashMap<(usize, u64), u64>,
+    mapped: HashMap<(usize, u64), Arc<Borrowed>>,
 }
 
 // SAFETY: a stream handle may be used from any thread with the context current; one replica owns it.
@@ -86,13 +86,12 @@ impl Reach {
         let block = self.block(of, process, address)?;
         let key = (process, block.base);
         let at = match self.mapped.get(&key) {
-            Some(at) => *at,
+            Some(mapped) => mapped.at,
             None => {
                 // The driver may wait for the GPU, which may wait for kernels that others are yet to launch.
                 self.drain()?;
-                let at = self.context.borrow(&block)?;
-                self.mapped.insert(key, at);
-                at
+                let mapped = self.context.borrow(&block)?;
+                self.mapped.entry(key).or_insert(mapped).at
             }
         };
         Ok(at + (address - block.base))
@@ -131,12 +130,6 @@ impl Reach {
             std::hint::spin_loop();
         }
         Ok(())
-    }
-}
-
-impl Drop for Reach {
-    fn drop(&mut self) {
-        self.context.return_all(self.mapped.drain().map(|(_, at)| at));
     }
 }
 

@@ -77,6 +77,10 @@ unsafe impl Send for NcclCollective {}
 impl NcclCollective {
     /// Joins the communicator; returns an error when not everybody has after the deadline.
     pub fn new(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
+        NcclCollective::joined(device, seat, id).map_err(|error| seat.rendezvous.blamed(error))
+    }
+
+    fn joined(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
         let (nccl, unset) = (nccl()?, i32::MIN);
         let mut config = Config {
             size: size_of::<Config>(),
@@ -314,6 +318,12 @@ impl Collective for NcclCollective {
     }
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
+        self.merge_all(seat, span, split).map_err(|error| seat.rendezvous.blamed(error))
+    }
+}
+
+impl NcclCollective {
+    fn merge_all(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
         // Reductions divide the work evenly whatever the split: slices stay aligned for wide access.
         let even = Split::nodes(span.length, seat.world, SLICE_ALIGN);

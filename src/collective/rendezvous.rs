@@ -7,7 +7,7 @@
 
 use super::abroad::Blocks;
 use crate::collective::Dtype;
-use crate::device::{Context, Pinned, Watch};
+use crate::device::{Context, Pinned, Watch, stay_lent};
 use crate::error::{Error, Result};
 use crate::processes::{Hears, Members, Message, Near, short_label, short_operation};
 use std::any::Any;
@@ -300,6 +300,7 @@ impl Rendezvous {
         drop(state);
         if let Some(processes) = &self.processes {
             processes.links.fail(error);
+            stay_lent();
         }
         self.fail();
         first
@@ -333,6 +334,15 @@ impl Rendezvous {
             return None;
         }
         lock(&self.state).failure.clone()
+    }
+
+    /// What a library failed with that speaks to other processes, unless one of these is found to be gone shortly after.
+    pub(crate) fn blamed(&self, error: Error) -> Error {
+        let until = Instant::now() + Duration::from_secs(1);
+        while self.processes.is_some() && self.failure().is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.failure().unwrap_or(error)
     }
 
     /// The longest that a silent member is waited for.

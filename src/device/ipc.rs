@@ -5,6 +5,27 @@ use super::pool;
 use crate::error::Result;
 use crate::processes::Block;
 use cudarc::driver::sys;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+/// A block of another process that is mapped here. It is unmapped with this, unless kernels may still use it.
+pub(crate) struct Borrowed {
+    pub at: u64,
+    context: Arc<Context>,
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let Some(_entered) = self.context.enter_to_free() {
+            // SAFETY: mapped once, unmapped once; nothing of this context that uses it is under way.
+            unsafe { sys::cuIpcCloseMemHandle(self.at) };
+        }
+    }
+}
+
+/// What is mapped, by context and by the driver's name of the block.
+type Mapped = HashMap<(usize, Vec<u8>), Weak<Borrowed>>;
+static MAPPED: LazyLock<Mutex<Mapped>> = LazyLock::new(Mutex::default);
 
 impl Context {
     /// The block that `address`, in an array of this context, lies in, for other processes to map. It does not go back to the
@@ -25,8 +46,22 @@ impl Context {
         Ok(Block { base, bytes: bytes as u64, handle })
     }
 
-    /// Maps a block of another process; returns where. The context must be current, and wait for nothing that waits for this call.
-    pub(crate) fn borrow(&self, block: &Block) -> Result<u64> {
+    /// Maps a block of another process, unless it is mapped. The context must be current, and wait for nothing that waits for this
+    /// call.
+    pub(crate) fn borrow(self: &Arc<Context>, block: &Block) -> Result<Arc<Borrowed>> {
+        // The driver refuses a second map of a block, and has no time for two calls at once.
+        let mut all = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (self.handle as usize, block.handle.clone());
+        if let Some(mapped) = all.get(&key).and_then(Weak::upgrade) {
+            return Ok(mapped);
+        }
+        let mapped = Arc::new(Borrowed { at: self.map(block)?, context: self.clone() });
+        all.retain(|_, mapped| mapped.strong_count() > 0);
+        all.insert(key, Arc::downgrade(&mapped));
+        Ok(mapped)
+    }
+
+    fn map(&self, block: &Block) -> Result<u64> {
         let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
         handle.reserved.iter_mut().zip(&block.handle).for_each(|(to, from)| *to = *from as _);
         let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
@@ -35,15 +70,6 @@ impl Context {
         let status = unsafe { sys::cuIpcOpenMemHandle_v2(&mut at, handle, flags) };
         self.check("cuIpcOpenMemHandle", status)?;
         Ok(at)
-    }
-
-    /// Unmaps what [`Context::borrow`] has mapped, unless kernels may still use it.
-    pub(crate) fn return_all(&self, borrowed: impl Iterator<Item = u64>) {
-        let Some(_entered) = self.enter_to_free() else { return };
-        for at in borrowed {
-            // SAFETY: mapped by `borrow`, unmapped once; nothing of this context that uses it is under way.
-            unsafe { sys::cuIpcCloseMemHandle(at) };
-        }
     }
 
     /// Whether a stream of this context has nothing left to do.

@@ -9,7 +9,7 @@ use super::context::Context;
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The driver's granularity of blocks below 1 MiB, and of larger ones.
@@ -31,9 +31,19 @@ pub(super) fn lend(block: u64) {
     lent().insert(block);
 }
 
-/// No other process has anything of this one mapped any more.
+/// No other process has anything of this one mapped any more, unless a fleet has failed.
 pub(crate) fn take_back() {
-    lent().clear();
+    if !STAY.load(Relaxed) {
+        lent().clear();
+    }
+}
+
+/// Whether blocks stay lent for good.
+static STAY: AtomicBool = AtomicBool::new(false);
+
+/// A fleet of several processes has failed: others may have blocks mapped for as long as they live.
+pub(crate) fn stay_lent() {
+    STAY.store(true, Relaxed);
 }
 
 fn kept() -> MutexGuard<'static, Blocks> {

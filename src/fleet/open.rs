@@ -194,6 +194,21 @@ fn all_devices(members: &Members, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>>
 fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> {
     let (local, locals) = links.local();
     let share = |count: usize| count / locals + usize::from(local < count % locals);
+    let too_few = |has: usize, wanted: usize| {
+        Error::input(format!(
+            "--devices {devices}: it names {has}, and --devices-per-proc asks for {wanted} in all; name more, or start fewer"
+        ))
+    };
+    let places = match (places, links.devices()) {
+        (Places::Cuda(list), Some(all)) if list.len() < all => {
+            return Err(too_few(list.len(), all));
+        }
+        (Places::Cuda(list), Some(all)) => Places::Cuda(list[..all].to_vec()),
+        (Places::Host(_), Some(all)) if *devices == Devices::Auto => Places::Host(all),
+        (Places::Host(count), Some(all)) if count < all => return Err(too_few(count, all)),
+        (Places::Host(_), Some(all)) => Places::Host(all),
+        (places, None) => places,
+    };
     // One that sees a single GPU takes that.
     let single = device_count() == 1;
     match places {
@@ -212,7 +227,9 @@ fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> 
             let first: usize = before.sum();
             Ok(Places::Cuda(list[first..first + share(list.len())].to_vec()))
         }
-        Places::Host(_) if *devices == Devices::Auto => Ok(Places::Host(1)),
+        Places::Host(_) if *devices == Devices::Auto && links.devices().is_none() => {
+            Ok(Places::Host(1))
+        }
         Places::Host(count) if count < locals => Err(Error::input(format!(
             "--devices {devices}: {locals} processes of this host cannot share it; use host:{locals} or more"
         ))),

@@ -41,6 +41,8 @@ pub(crate) struct Process {
     pub address: String,
     /// What all of them know, and nobody else should.
     pub token: String,
+    /// How many of this host's devices its processes have; else all.
+    pub devices: Option<usize>,
 }
 
 /// Launchers, in the order in which they are asked: the variable with the process's number, that with how many there are, and the
@@ -88,14 +90,8 @@ impl Process {
                 ))),
             };
         };
-        let number = |name: &str| -> Result<usize> {
-            let text = variable(name).unwrap_or_default();
-            text.parse().map_err(|_| {
-                let next = "unset it, or use --ranks none";
-                Error::input(format!("{name}={text} ({launcher}): not a whole number; {next}"))
-            })
-        };
-        let (number, count) = (number(rank)?, number(size)?);
+        let (number, count) =
+            (number(&variable, rank, launcher)?, number(&variable, size, launcher)?);
         if count <= 1 {
             return Ok(None);
         }
@@ -114,7 +110,10 @@ impl Process {
             ))
         })?;
         let token = variable("HIVE_TOKEN").unwrap_or_else(|| format!("{job} {address}"));
-        Ok(Some(Process { number, count, origin: number, address, token }))
+        let devices =
+            variable("HIVE_DEVICES").map(|_| self::number(&variable, "HIVE_DEVICES", launcher));
+        let devices = devices.transpose()?;
+        Ok(Some(Process { number, count, origin: number, address, token, devices }))
     }
 
     /// Refuses what several processes would do beside each other, each the whole of it.
@@ -132,6 +131,15 @@ impl Process {
     pub fn secret(&self) -> [u8; 32] {
         Sha256::digest(format!("hivegraph {}", self.token)).into()
     }
+}
+
+/// The number that a launcher has set.
+fn number(variable: &impl Fn(&str) -> Option<String>, name: &str, launcher: &str) -> Result<usize> {
+    let text = variable(name).unwrap_or_default();
+    text.parse().map_err(|_| {
+        let next = "unset it, or use --ranks none";
+        Error::input(format!("{name}={text} ({launcher}): not a whole number; {next}"))
+    })
 }
 
 /// What the launcher calls the job: the same for all of its processes.

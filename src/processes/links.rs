@@ -192,6 +192,11 @@ impl Links {
         self.process.number
     }
 
+    /// How many of this host's devices its processes have, if the launcher says so.
+    pub fn devices(&self) -> Option<usize> {
+        self.process.devices
+    }
+
     /// How many processes there are.
     pub fn count(&self) -> usize {
         self.process.count

@@ -219,7 +219,25 @@ fn what_does_not_go_together_ends_all_in_one_line() {
     let isolated = "sweep configs/smoke.toml --output unused --isolate";
     check(launched(isolated), &["--isolate"]);
     check(launched("run cc --graph rmat:8 --devices host:2"), &["3 processes of this host"]);
+    let mut few = hive();
+    few.args(["launch", "--procs", "3", "--devices-per-proc", "2", "--"]);
+    few.args("run cc --graph rmat:8 --devices host:5".split_whitespace());
+    check(vec![few], &["--devices-per-proc asks for 6"]);
     check(launched("run cc --graph no-such.mtx --devices host:3"), &["no-such.mtx: no such file"]);
+}
+
+#[test]
+fn a_process_has_as_many_devices_as_the_launcher_says() {
+    for devices in ["host:4", "host:7"] {
+        let mut command = hive();
+        command.args(["launch", "--procs", "2", "--devices-per-proc", "2", "--", "run", "cc"]);
+        command.args(["--graph", "rmat:8", "--devices", devices, "--json", "-"]);
+        let output = command.output().unwrap();
+        let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let replicas = |process: &serde_json::Value| process["replicas"].as_u64();
+        let each: Vec<_> = record["processes"].as_array().unwrap().iter().map(replicas).collect();
+        assert_eq!(each, [Some(2); 2], "{devices}");
+    }
 }
 
 #[test]

@@ -65,12 +65,16 @@ fn refused(command: &mut Command) -> String {
     err
 }
 
-/// A folder with a program `srun` that notes its arguments and runs what follows its options.
+/// A folder with a program `srun` that notes its arguments and runs what follows its options, once a host.
 fn slurm(folder: &Path) -> String {
     let bin = folder.join("bin");
     std::fs::create_dir(&bin).unwrap();
     let text = "#!/usr/bin/env bash\necho \"$*\" >>\"$SRUN_LOG\"\n\
-                while [ $# -gt 0 ]; do case $1 in -*) shift 2 ;; *) break ;; esac; done\nexec bash \"$@\"\n";
+                hosts=1\nwhile [ $# -gt 0 ]; do case $1 in -N) hosts=$2; shift 2 ;; -*) shift 2 ;; *) break ;; esac; done\n\
+                export SLURM_STEP_NUM_NODES=$hosts SLURM_STEP_NUM_TASKS=$hosts SLURM_STEP_NODELIST=127.0.0.1\n\
+                export SLURM_JOB_ID=$$ SLURM_STEP_ID=0\n\
+                for ((at = 1; at < hosts; at++)); do SLURM_PROCID=$at bash \"$@\" & done\n\
+                SLURM_PROCID=0 bash \"$@\" || exit\nwait\n";
     std::fs::write(bin.join("srun"), text).unwrap();
     std::fs::set_permissions(bin.join("srun"), std::fs::Permissions::from_mode(0o755)).unwrap();
     format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
@@ -220,6 +224,34 @@ fn with_srun_on_the_path_every_run_is_a_job_step() {
     assert!(noted.lines().all(|line| line.contains("-p batch")), "{noted}");
     assert!(folder.path().join("vn_eval_mgpu/batch/2/vn__chain9__GPU4.json").is_file());
     assert!(folder.path().join("cc_eval_mgpu/batch/default/cc__chain9__GPU1.json").is_file());
+}
+
+#[test]
+fn more_gpus_than_a_host_has_are_those_of_several_hosts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, path) = (folder.path().join("log"), slurm(folder.path()));
+    let mut command = script("hive-mgpu-run.sh", folder.path());
+    command.args(["16", "dgx"]).env("PATH", &path).env("SRUN_LOG", &log).env_remove("DEVICES");
+    command.envs([("APPS", "cc"), ("GPU_COUNTS", "8 9 16"), ("DATASETS", "chain:9")]);
+    let output = command.env("DRY_RUN", "1").output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("9 GPUs are left out"), "{err}");
+    let dry = lines(&output);
+    assert_eq!(dry.len(), 2, "{dry:?}");
+    assert!(dry[0].starts_with("srun --cpus-per-gpu 1 -G 8 -N 1 -p dgx "), "{dry:?}");
+    let two = "srun --cpus-per-gpu 1 --gpus-per-node 8 -N 2 --ntasks-per-node 1 --kill-on-bad-exit 0 -p dgx ";
+    assert!(dry[1].starts_with(two), "{dry:?}");
+    let one = command.env("GPUS_PER_HOST", "16").output().unwrap();
+    assert!(lines(&one)[2].contains("-G 16 -N 1"), "{one:?}");
+
+    // Two processes, which here have one host.
+    command.env_remove("DRY_RUN").env_remove("GPUS_PER_HOST").env("GPU_COUNTS", "16");
+    command.env("HIVE_OPTIONS", "--runs 1").env("DEVICES", "host:2");
+    lines(&command.output().unwrap());
+    let record = folder.path().join("cc_eval_mgpu/dgx/default/cc__chain9__GPU16.json");
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
+    assert_eq!(record["processes"].as_array().map(Vec::len), Some(2), "{record}");
 }
 
 #[test]
