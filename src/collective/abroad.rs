@@ -4,9 +4,9 @@
 //! whoever is told the address maps the block, once, and finds the same place in it.
 
 use super::Rendezvous;
-use crate::device::{Borrowed, Context};
+use crate::device::{Block, Borrowed, Context};
 use crate::error::{Error, Result};
-use crate::processes::{Block, Members, Message};
+use crate::processes::{Members, Message};
 use cudarc::driver::sys;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

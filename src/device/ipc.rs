@@ -3,10 +3,20 @@
 use super::context::Context;
 use super::pool;
 use crate::error::Result;
-use crate::processes::Block;
 use cudarc::driver::sys;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+/// A block of device memory that other processes of the host may map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    /// Its address in its own process.
+    pub base: u64,
+    pub bytes: u64,
+    /// What the driver names it by (`CUipcMemHandle`).
+    pub handle: Vec<u8>,
+}
 
 /// A block of another process that is mapped here. It is unmapped with this, unless kernels may still use it.
 pub(crate) struct Borrowed {

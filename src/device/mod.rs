@@ -30,7 +30,7 @@ pub(crate) use context::Context;
 pub(crate) use csr::DeviceCsr;
 pub(crate) use cuda_device::{CudaDevice, EVENT_RING, MEETING_WORDS, Watch};
 pub(crate) use driver::{check, ready};
-pub(crate) use ipc::Borrowed;
+pub(crate) use ipc::{Block, Borrowed};
 pub(crate) use lambda::{ArrayAddress, DIVIDES, LANES, Loaded, bad_index, nvtx};
 pub(crate) use launch::{Function, Launch, launch_on};
 pub use models::Pretend;

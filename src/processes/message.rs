@@ -2,6 +2,7 @@
 
 use super::host::{Place, own_place};
 use super::launcher::Process;
+use crate::device::Block;
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -59,16 +60,6 @@ pub(crate) enum Message {
     Regroups,
     /// The process needs nobody any more.
     Bye,
-}
-
-/// A block of device memory that other processes of the host may map.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Block {
-    /// Its address in its own process.
-    pub base: u64,
-    pub bytes: u64,
-    /// What the driver names it by (`CUipcMemHandle`).
-    pub handle: Vec<u8>,
 }
 
 /// How a process introduces itself.

@@ -19,5 +19,5 @@ pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
 pub(crate) use links::{Hears, Links, another_speaks, leave};
 pub(crate) use members::Members;
-pub(crate) use message::{Block, Message};
+pub(crate) use message::Message;
 pub(crate) use near::{Near, short_label, short_operation};

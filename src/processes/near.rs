@@ -5,13 +5,15 @@
 
 use super::Members;
 use super::host::place_of;
-use crate::collective::MAX_REPLICAS;
+use crate::device::kernels::hive::REPLICAS;
 use crate::error::Result;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+/// Replicas that a fleet may have, and processes.
+const MOST: usize = REPLICAS as usize;
 /// Slots of a replica. Nobody is more than one meeting ahead of another.
 const SLOTS: usize = 4;
 /// Bytes of a label, and of the name of an operation.
@@ -31,9 +33,9 @@ struct Slot {
 
 /// What lies in the shared memory. All of it may have any value: another process writes it.
 struct Board {
-    slots: [[Slot; SLOTS]; MAX_REPLICAS],
+    slots: [[Slot; SLOTS]; MOST],
     /// By process: how many of its replicas sleep.
-    asleep: [AtomicU64; MAX_REPLICAS],
+    asleep: [AtomicU64; MOST],
 }
 
 /// What a replica came to a meeting with.
@@ -246,7 +248,7 @@ mod tests {
             let came = near.came(0, 1).unwrap();
             assert!(came.label.len() <= 3 * LABEL && came.operation.len() <= 3 * OPERATION);
         }
-        assert!(near.came(MAX_REPLICAS, 1).is_none());
+        assert!(near.came(MOST, 1).is_none());
     }
 
     #[test]
