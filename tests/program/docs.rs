@@ -1146,6 +1146,29 @@ fn apart(archive: &str) -> String {
     text
 }
 
+fn processes(archive: &str) -> String {
+    let all = records(archive, "processes.jsonl");
+    // The better of two turns.
+    let ms = |wanted: [&str; 5], processes: u64| {
+        let of = |record: &&serde_json::Value| {
+            Sweep::coordinates(record) == wanted && record["fleet"]["processes"] == processes
+        };
+        let times = all.iter().filter(of).map(|r| r["process-time"]["median"].as_f64().unwrap());
+        times.reduce(f64::min).unwrap()
+    };
+    let mut text = head(&["two processes beside one", "cells", "mean", "worst"]);
+    for workload in &WORKLOADS[..5] {
+        let cells: BTreeSet<[&str; 5]> = all.iter().map(Sweep::coordinates).collect();
+        let of = cells.into_iter().filter(|cell| cell[0] == *workload);
+        let ratios: Vec<f64> = of.map(|cell| ms(cell, 2) / ms(cell, 1)).collect();
+        let mean = (ratios.iter().map(|x| x.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        let worst = ratios.iter().copied().reduce(f64::max).unwrap();
+        let values = [ratios.len().to_string(), format!("{mean:.3}"), format!("{worst:.3}")];
+        text += &row(workload, values);
+    }
+    text
+}
+
 fn unequal(archive: &str) -> String {
     let sweep = Sweep(records(archive, "unequal.jsonl"));
     let mut text = head(&[
@@ -1492,7 +1515,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 32] = [
+const TABLES: [Table; 33] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1512,6 +1535,7 @@ const TABLES: [Table; 32] = [
     ("pretend", "benches.tar.gz", pretend),
     ("apart", "benches.tar.gz", apart),
     ("unequal", "benches.tar.gz", unequal),
+    ("several processes", "benches.tar.gz", processes),
     ("schemes", "benches.tar.gz", schemes),
     ("loading", "benches.tar.gz", loading),
     ("host", "benches.tar.gz", host),
