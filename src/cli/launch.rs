@@ -34,6 +34,9 @@ pub(super) struct Launch {
 /// How long the others may take to end once one has ended with an error. Those that have not found it yet would wait for it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The exit code where the command is at fault: no other process does better.
+const BAD_INPUT: i32 = 2;
+
 /// How long process 0 may take to end at a signal before the others are told.
 const TELLING: Duration = Duration::from_millis(300);
 
@@ -60,8 +63,7 @@ type Running = Arc<Mutex<Vec<Option<Child>>>>;
 
 /// `goes_on` says whether a command goes on without processes that fail.
 pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> Result<()> {
-    // Those who go on take as long as they need.
-    let patience = (!goes_on(&args.command)?).then_some(PATIENCE);
+    let goes_on = goes_on(&args.command)?;
     let program = std::env::current_exe()
         .map_err(|e| Error::machine(format!("this program's file is not known: {e}")))?;
     let token = new_token()?;
@@ -95,7 +97,7 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
             }
         }
     }
-    let (statuses, first_failed) = wait(&running, usize::from(args.procs), patience);
+    let (statuses, first_failed) = wait(&running, usize::from(args.procs), (goes_on, PATIENCE));
     let codes: Vec<u8> = statuses.iter().map(code).collect();
     if codes.contains(&0) {
         // Nobody ends so before the answer was told.
@@ -191,22 +193,24 @@ fn pass(running: &[Option<Child>], numbers: Range<usize>, signal: Signal) {
 }
 
 /// How all have ended, by number, and which was the first that failed and was not killed. Where one failed the others end by
-/// themselves; those that do not are killed.
+/// themselves; those that do not are killed. Others who go on take as long as they need, unless the command is at fault.
 fn wait(
     running: &Running,
     count: usize,
-    patience: Option<Duration>,
+    (goes_on, patience): (bool, Duration),
 ) -> (Vec<ExitStatus>, Option<usize>) {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; count];
     let mut failed: Option<(Instant, usize)> = None;
+    let mut hopeless = !goes_on;
     loop {
         for (number, child) in lock(running).iter_mut().enumerate() {
             let Some(own) = child else { continue };
             if let Ok(Some(status)) = own.try_wait() {
                 // One that was killed may be done without, where the others go on.
-                if status.code().map_or(patience.is_some(), |code| code != 0) {
+                if status.code().map_or(!goes_on, |code| code != 0) {
                     failed.get_or_insert_with(|| (Instant::now(), number));
                 }
+                hopeless |= status.code() == Some(BAD_INPUT);
                 ended[number] = Some(status);
                 *child = None;
             }
@@ -214,7 +218,7 @@ fn wait(
         if ended.iter().all(Option::is_some) {
             return (ended.into_iter().flatten().collect(), failed.map(|(_, number)| number));
         }
-        if failed.zip(patience).is_some_and(|((at, _), patience)| at.elapsed() > patience) {
+        if hopeless && failed.is_some_and(|(at, _)| at.elapsed() > patience) {
             each(running, |child| _ = child.kill());
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -226,4 +230,31 @@ fn code(status: &ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
     let killed = status.signal().map(|signal| 128 + signal);
     status.code().or(killed).unwrap_or(1) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How processes that run these commands of a shell end, and after how long.
+    fn ended(goes_on: bool, commands: &[&str]) -> (Vec<u8>, Duration) {
+        let begin = Instant::now();
+        let start = |command| Command::new("sh").args(["-c", command]).spawn().unwrap();
+        let all: Vec<Option<Child>> = commands.iter().map(|command| Some(start(command))).collect();
+        let (running, count) = (Running::new(Mutex::new(all)), commands.len());
+        let (statuses, _) = wait(&running, count, (goes_on, Duration::from_millis(100)));
+        (statuses.iter().map(code).collect(), begin.elapsed())
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_has_refused_the_command() {
+        for goes_on in [false, true] {
+            let (codes, took) = ended(goes_on, &["exec sleep 20", "exit 2"]);
+            assert!(codes == [137, 2] && took < Duration::from_secs(10), "{codes:?} {took:?}");
+        }
+        let (codes, _) = ended(true, &["sleep 0.5", "exit 3"]);
+        assert_eq!(codes, [0, 3]);
+        let (codes, _) = ended(false, &["exec sleep 20", "exit 3"]);
+        assert_eq!(codes, [137, 3]);
+    }
 }

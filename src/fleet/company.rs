@@ -44,6 +44,11 @@ impl Company {
         self.links.as_ref().map_or(1, |links| links.count())
     }
 
+    /// How many hosts they are on.
+    pub fn hosts(&self) -> usize {
+        self.links.as_ref().map_or(1, |links| links.hosts())
+    }
+
     /// Whether a launcher has started several, of which others may be gone.
     pub fn is_of_several(&self) -> bool {
         self.links.is_some()

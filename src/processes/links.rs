@@ -219,6 +219,13 @@ impl Links {
         (0..self.count()).filter(|process| self.host(*process) == own).collect()
     }
 
+    /// How many hosts the processes are on.
+    pub fn hosts(&self) -> usize {
+        let first =
+            |process: &usize| (0..*process).all(|other| self.host(other) != self.host(*process));
+        (0..self.count()).filter(first).count()
+    }
+
     /// Says who is told of what the others say, from now on. What they say before is kept.
     pub fn told_to(&self, hears: Weak<dyn Hears>) {
         *lock(&self.hears) = Some(hears);

@@ -37,6 +37,9 @@ pub(crate) struct SweepConfig {
     #[serde(skip_serializing)]
     pub include: Vec<Selection>,
     pub run: RunConfig,
+    /// Hosts that run each cell together, each with the cell's devices.
+    #[serde(skip)]
+    pub hosts: usize,
 }
 
 /// Graphs whose cells are one study of scaling.
@@ -66,6 +69,7 @@ impl Default for SweepConfig {
             exclude: Vec::new(),
             include: Vec::new(),
             run: RunConfig::default(),
+            hosts: 1,
         }
     }
 }

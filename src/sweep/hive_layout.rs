@@ -1,7 +1,6 @@
 //! Where the HIVE scripts put a record: `vn_eval_mgpu/PARTITION/10/vn__rmat24__GPU8.json`.
 
-use super::planned::{Planned, gpus, replicas};
-use crate::fleet::Devices;
+use super::planned::Planned;
 
 /// The file of a cell, from the sweep's folder.
 pub(super) fn file(cell: &Planned, partition: &str) -> String {
@@ -10,7 +9,7 @@ pub(super) fn file(cell: &Planned, partition: &str) -> String {
     let unusual = axes.iter().filter_map(|axis| cell.unusual(axis));
     let own = cell.variant.split_terminator(' ').filter(|word| !told(word)).map(plain);
     let series = cell.series.iter().map(|(name, _)| name.clone());
-    let words = [name.to_string(), plain(&cell.dataset), places(&cell.config.devices)].into_iter();
+    let words = [name.to_string(), plain(&cell.dataset), places(cell)].into_iter();
     let words = words.chain(unusual.map(|(axis, word)| format!("{axis}-{word}"))).chain(own);
     let stem = words.chain(series).collect::<Vec<_>>().join("__");
     // Seeds of vn, waves of geo, sources elsewhere.
@@ -34,8 +33,8 @@ fn plain(text: &str) -> String {
 }
 
 /// `GPU8`: replicas, on the host too; `GPU1x4` where four share one GPU.
-fn places(devices: &Devices) -> String {
-    match (gpus(devices), replicas(devices)) {
+fn places(cell: &Planned) -> String {
+    match (cell.gpus(), cell.replicas()) {
         (0, count) => format!("GPU{count}"),
         (gpus, count) if gpus == count => format!("GPU{count}"),
         (gpus, count) => format!("GPU{gpus}x{count}"),

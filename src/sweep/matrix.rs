@@ -94,13 +94,18 @@ pub(crate) fn sweep(
     options: &SweepOptions,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Option<Vec<Cell>>> {
-    let planned = planned(config, options)?;
+    let mut cells = planned(config, options)?;
     let mut together = Together::find(&config.run.fleet(), config.run.on_failure)?;
     if options.isolate && together.company.count() > 1 {
         return Err(Error::input(
             "--isolate: it gives each cell a process of its own, and a launcher has started several for all cells; leave it out",
         ));
     }
+    let hosts = together.company.hosts();
+    if hosts > 1 {
+        cells = planned(&SweepConfig { hosts, ..config.clone() }, options)?;
+    }
+    let planned = cells;
     let names: Vec<String> = planned.iter().map(Planned::name).collect();
     let configs: Vec<&RunConfig> = planned.iter().map(|cell| &cell.config).collect();
     let whole = serde_json::to_vec(&(names, configs)).unwrap_or_default();

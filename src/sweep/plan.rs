@@ -197,7 +197,7 @@ impl<'a> Axes<'a> {
             }
             for devices in &self.devices {
                 for graph in &graphs {
-                    let stem = stem(workload, devices, graph)?;
+                    let stem = stem(workload, (devices, config.hosts), graph)?;
                     for (name, config) in &variants {
                         let mut cell = stem.clone();
                         cell.variant = name.clone();
@@ -230,10 +230,14 @@ impl<'a> Axes<'a> {
 }
 
 /// A cell without options.
-fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> Result<Planned> {
+fn stem(
+    workload: &'static Workload,
+    (devices, hosts): (&Devices, usize),
+    graph: &Listed<'_>,
+) -> Result<Planned> {
     let array = workload.form == Form::Array;
     let resolved = match graph.series {
-        Some(_) => template::resolve(&graph.spec, replicas(devices)),
+        Some(_) => template::resolve(&graph.spec, replicas(devices) * hosts),
         None => Ok(graph.spec.clone()),
     };
     let (spec, trouble) = match resolved {
@@ -251,6 +255,7 @@ fn stem(workload: &'static Workload, devices: &Devices, graph: &Listed<'_>) -> R
         series: series.map(|series| (series.name.clone(), series.scaling)),
         trouble: trouble.filter(|_| !graphless),
         elements,
+        hosts,
         ..Planned::alone(workload, config, graph.optional)
     })
 }

@@ -49,6 +49,8 @@ pub(super) struct Planned {
     pub elements: Option<u64>,
     /// The configuration before an include's options.
     pub base: RunConfig,
+    /// Hosts that run it together.
+    pub hosts: usize,
 }
 
 impl Planned {
@@ -66,7 +68,18 @@ impl Planned {
             config,
             trouble: None,
             elements: None,
+            hosts: 1,
         }
+    }
+
+    /// Its replicas on all hosts.
+    pub(super) fn replicas(&self) -> usize {
+        replicas(&self.config.devices) * self.hosts
+    }
+
+    /// Its GPUs on all hosts.
+    pub(super) fn gpus(&self) -> usize {
+        gpus(&self.config.devices) * self.hosts
     }
 
     pub(super) fn coordinate(&self, name: &str) -> String {
@@ -151,7 +164,7 @@ pub(super) fn replicas(devices: &Devices) -> usize {
 }
 
 /// GPUs that these devices mean on this machine.
-pub(super) fn gpus(devices: &Devices) -> usize {
+fn gpus(devices: &Devices) -> usize {
     match devices {
         Devices::Host(_) => 0,
         Devices::Cuda(list) => list.iter().collect::<BTreeSet<_>>().len(),

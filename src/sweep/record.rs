@@ -1,7 +1,7 @@
 //! The record of a cell: that of its run, or of why there is none, and where in the sweep it belongs.
 
 use super::cell::Refusal;
-use super::planned::{AXES, Planned, gpus, replicas};
+use super::planned::{AXES, Planned};
 use crate::report::{COMMIT, VERSION, command_line, utc};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
@@ -29,7 +29,7 @@ pub(super) fn of(cell: &Planned, result: Result<Value, Refusal>, took: Duration)
         "workload": cell.workload.name,
         "graph": cell.graph,
         "devices": devices,
-        "replicas": world.unwrap_or_else(|| replicas(devices)),
+        "replicas": world.unwrap_or_else(|| cell.replicas()),
         "variant": cell.variant,
     });
     for (axis, _) in AXES {
@@ -44,7 +44,6 @@ pub(super) fn of(cell: &Planned, result: Result<Value, Refusal>, took: Duration)
 }
 
 fn without_run(cell: &Planned, status: &str, why: &str) -> Value {
-    let devices = &cell.config.devices;
     json!({
         "primitive": cell.workload.primitive,
         "dataset": cell.dataset,
@@ -55,8 +54,8 @@ fn without_run(cell: &Planned, status: &str, why: &str) -> Value {
         "version": VERSION,
         "commit": COMMIT,
         "tag": [
-            format!("num-gpus:{}", gpus(devices)),
-            format!("num-replicas:{}", replicas(devices)),
+            format!("num-gpus:{}", cell.gpus()),
+            format!("num-replicas:{}", cell.replicas()),
         ],
     })
 }

@@ -102,6 +102,21 @@ fn two_hosts_have_the_answer_of_one_and_the_larger_part_goes_on() {
     assert_eq!(ended(b), (String::new(), String::new()));
     assert!(std::fs::read(&found).unwrap() == alone, "another answer");
 
+    // What grows with the devices grows with all hosts'.
+    let weak = "graphs = []\ndevices = ['host:2']\nworkloads = ['cc']\n[[series]]\nname = 'weak'\nscaling = 'weak'\n\
+                graphs = ['chain:{100*gpus}']\n[run]\nruns = 1\n";
+    let config = folder.path().join("weak.toml");
+    std::fs::write(&config, weak).unwrap();
+    let to = folder.path().join("weak");
+    let sweep = format!("sweep {} --output {}", config.display(), to.display());
+    let [a, b] = [0, 1].map(|host| hosts.start(host, &[host], 2, &sweep));
+    let (said, told) = ended(a);
+    ended(b);
+    let file = to.join("cc_eval_mgpu/host/default/cc__chain400__GPU4__weak.json");
+    let record = std::fs::read(&file).unwrap_or_else(|e| panic!("{file:?}: {e}: {said} {told}"));
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!((&record["graph-nodes"], &record["fleet"]["world"]), (&400.into(), &4.into()));
+
     // A host dies: the other goes on if it has more processes, or as many and the first of them.
     for (own, others, goes_on) in
         [(&[0, 1, 2][..], &[3][..], true), (&[0, 1], &[2, 3], true), (&[0], &[1, 2], false)]
