@@ -531,12 +531,17 @@ impl Replica {
         label: &'static str,
         value: V,
     ) -> Result<Vec<Arc<V>>> {
-        if self.seat.rendezvous.processes().is_some() {
-            let what =
-                "replicas of several processes cannot share it; use one process (--ranks none)";
-            return Err(self.owner().refuses(label, what));
-        }
+        self.refuse_several(label)?;
         self.exchange_here(label, value)
+    }
+
+    /// Refuses what replicas of several processes cannot share.
+    pub(super) fn refuse_several(&self, label: &'static str) -> Result<()> {
+        let what = "replicas of several processes cannot share it; use one process (--ranks none)";
+        match self.seat.rendezvous.processes() {
+            Some(_) => Err(self.owner().refuses(label, what)),
+            None => Ok(()),
+        }
     }
 
     /// Hands `value` to the replicas of this process and returns theirs, in the order of ranks. All processes meet.

@@ -287,7 +287,10 @@ impl Replica {
             split: split.fingerprint(),
         })?;
         let memory = match &self.backend {
-            Backend::Host(_) => Memory::Host(self.share_cells::<T>(label, length)?),
+            Backend::Host(_) => {
+                self.refuse_several(label)?;
+                Memory::Host(self.share_cells::<T>(label, length)?)
+            }
             Backend::Cuda(_) => {
                 let ends = split.bounds().iter().map(|bound| bound * size_of::<T>() as u64);
                 let ends: Vec<u64> = ends.collect();

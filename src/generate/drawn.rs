@@ -50,7 +50,7 @@ impl Drawn {
     /// Offsets by node on the GPU of this replica, and no arcs; those of `graph`, if they were let go.
     pub fn rows(&self, r: &Replica, graph: &Graph) -> Result<Arc<DeviceCsr>> {
         let lost = || Error::machine("a graph that was drawn for another fleet; this is a bug");
-        let mut rows = locked(self.rows.get(r.rank()).ok_or_else(lost)?);
+        let mut rows = locked(self.rows.get(r.local().0).ok_or_else(lost)?);
         if let Some(rows) = &*rows {
             return Ok(rows.clone());
         }

@@ -78,7 +78,8 @@ pub(super) struct Built {
 pub(super) fn build(fleet: &Fleet, input: Input, wanted: Wanted) -> Result<(Option<Built>, Input)> {
     let input = Arc::new(input);
     let shared = input.clone();
-    let made = fleet.run(move |replica| {
+    // Other processes may come by the graph otherwise.
+    let made = fleet.alone(move |replica| {
         if !replica.leads() {
             return Ok(None);
         }

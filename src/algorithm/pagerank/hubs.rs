@@ -137,12 +137,13 @@ pub(super) fn arrays(active: usize, arcs: usize, config: &PagerankConfig) -> Vec
     [RunArrays::list(none), RunArrays::list(far), GroupArrays::list(groups), scratch].concat()
 }
 
-/// By rank, the bytes that a replica's GPU has for it.
+/// By rank, the bytes that a replica's GPU has for it. All processes call it.
 pub(super) fn room_of_each(fleet: &Fleet) -> Result<Vec<u64>> {
-    fleet.run(|r| match &r.backend {
+    let own = fleet.run(|r| match &r.backend {
         Backend::Cuda(device) => Ok(room(&device.context)? / u64::from(device.sharers)),
         Backend::Host(_) => Ok(u64::MAX),
-    })
+    })?;
+    fleet.concat("room of each GPU", own)
 }
 
 /// Whether the GPUs of `fleet` have room for these segments, each for its own rows or for all, beside the state of `active`
