@@ -6,7 +6,7 @@ use crate::error::Result;
 use cudarc::driver::sys;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A block of device memory that other processes of the host may map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,21 +21,36 @@ pub(crate) struct Block {
 /// A block of another process that is mapped here. It is unmapped with this, unless kernels may still use it.
 pub(crate) struct Borrowed {
     pub at: u64,
+    key: Key,
     context: Arc<Context>,
 }
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
-        if let Some(_entered) = self.context.enter_to_free() {
+        match self.context.enter_to_free() {
             // SAFETY: mapped once, unmapped once; nothing of this context that uses it is under way.
-            unsafe { sys::cuIpcCloseMemHandle(self.at) };
+            Some(_entered) => _ = unsafe { sys::cuIpcCloseMemHandle(self.at) },
+            None => _ = mapped().insert(self.key.clone(), Known::Stays(self.at)),
         }
     }
 }
 
-/// What is mapped, by context and by the driver's name of the block.
-type Mapped = HashMap<(usize, Vec<u8>), Weak<Borrowed>>;
-static MAPPED: LazyLock<Mutex<Mapped>> = LazyLock::new(Mutex::default);
+/// A context, and what the driver names a block by.
+type Key = (usize, Vec<u8>);
+
+/// What is mapped.
+enum Known {
+    /// While somebody has it.
+    Had(Weak<Borrowed>),
+    /// For good, at this address: kernels may still use it.
+    Stays(u64),
+}
+
+static MAPPED: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
+
+fn mapped() -> MutexGuard<'static, HashMap<Key, Known>> {
+    MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Context {
     /// The block that `address`, in an array of this context, lies in, for other processes to map. It does not go back to the
@@ -59,15 +74,19 @@ impl Context {
     /// Maps a block of another process, unless it is mapped. The context must be current, and wait for nothing that waits for this
     /// call.
     pub(crate) fn borrow(self: &Arc<Context>, block: &Block) -> Result<Arc<Borrowed>> {
-        // The driver refuses a second map of a block, and has no time for two calls at once.
-        let mut all = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        // Seen: two threads that map one block at once are refused (CUDA_ERROR_ALREADY_MAPPED).
+        let mut all = mapped();
         let key = (self.handle as usize, block.handle.clone());
-        if let Some(mapped) = all.get(&key).and_then(Weak::upgrade) {
-            return Ok(mapped);
-        }
-        let mapped = Arc::new(Borrowed { at: self.map(block)?, context: self.clone() });
-        all.retain(|_, mapped| mapped.strong_count() > 0);
-        all.insert(key, Arc::downgrade(&mapped));
+        let at = match all.get(&key) {
+            Some(Known::Stays(at)) => *at,
+            Some(Known::Had(had)) => match had.upgrade() {
+                Some(mapped) => return Ok(mapped),
+                None => self.map(block)?,
+            },
+            None => self.map(block)?,
+        };
+        let mapped = Arc::new(Borrowed { at, key: key.clone(), context: self.clone() });
+        all.insert(key, Known::Had(Arc::downgrade(&mapped)));
         Ok(mapped)
     }
 

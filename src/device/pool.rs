@@ -9,7 +9,7 @@ use super::context::Context;
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The driver's granularity of blocks below 1 MiB, and of larger ones.
@@ -20,30 +20,42 @@ type Blocks = HashMap<(usize, usize), BTreeSet<u64>>;
 static KEPT: LazyLock<Mutex<Blocks>> = LazyLock::new(Mutex::default);
 
 /// Addresses of blocks that other processes may have mapped: they do not go back to the driver.
-static LENT: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+#[derive(Default)]
+struct Lent {
+    /// Until the fleet is gone.
+    now: BTreeSet<u64>,
+    /// As long as this process lives: a fleet has failed, and others may not have let go.
+    for_good: BTreeSet<u64>,
+}
 
-fn lent() -> MutexGuard<'static, BTreeSet<u64>> {
+impl Lent {
+    fn has(&self, block: &u64) -> bool {
+        self.now.contains(block) || self.for_good.contains(block)
+    }
+}
+
+static LENT: LazyLock<Mutex<Lent>> = LazyLock::new(Mutex::default);
+
+/// Who has locked kept blocks may lock these, and not the other way round.
+fn lent() -> MutexGuard<'static, Lent> {
     LENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Keeps a block for as long as other processes may have it mapped.
 pub(super) fn lend(block: u64) {
-    lent().insert(block);
+    lent().now.insert(block);
 }
 
-/// No other process has anything of this one mapped any more, unless a fleet has failed.
+/// No other process has anything of the fleets before mapped any more, unless these have failed.
 pub(crate) fn take_back() {
-    if !STAY.load(Relaxed) {
-        lent().clear();
-    }
+    lent().now.clear();
 }
-
-/// Whether blocks stay lent for good.
-static STAY: AtomicBool = AtomicBool::new(false);
 
 /// A fleet of several processes has failed: others may have blocks mapped for as long as they live.
 pub(crate) fn stay_lent() {
-    STAY.store(true, Relaxed);
+    let mut lent = lent();
+    let mut now = std::mem::take(&mut lent.now);
+    lent.for_good.append(&mut now);
 }
 
 fn kept() -> MutexGuard<'static, Blocks> {
@@ -125,6 +137,16 @@ fn book(context: &Context, label: &str, bytes: u64) -> Result<()> {
     }
     if account.left() < kept_bytes(context) {
         release(context);
+        // What other processes may have mapped stays, and counts.
+        let stays = kept_bytes(context);
+        if account.left() < stays {
+            account.unbook(bytes);
+            return Err(Error::machine(format!(
+                "{}: --memory-limit leaves no room for {label}: needs {bytes} bytes, and {stays} are kept that other processes \
+                 may have mapped; use one process, or a higher --memory-limit",
+                context.name
+            )));
+        }
     }
     Ok(())
 }
@@ -143,8 +165,12 @@ pub(super) fn shortage(context: &Context, label: &str, bytes: u64) -> Error {
 pub(super) fn take(context: &Context, label: &str, bytes: usize) -> Result<u64> {
     let bytes = rounded(bytes);
     let key = (context.handle as usize, bytes);
-    book(context, label, bytes as u64)?;
-    if let Some(block) = kept().get_mut(&key).and_then(BTreeSet::pop_first) {
+    let reused = kept().get_mut(&key).and_then(BTreeSet::pop_first);
+    if let Err(error) = book(context, label, bytes as u64) {
+        kept().entry(key).or_default().extend(reused);
+        return Err(error);
+    }
+    if let Some(block) = reused {
         return Ok(block);
     }
     let block = allocate(context, label, bytes);
@@ -198,15 +224,24 @@ pub(super) fn driver_memory(context: &Context) -> Result<(u64, u64)> {
 }
 
 fn kept_bytes(context: &Context) -> u64 {
+    kept_of(context, |_| true)
+}
+
+/// Bytes of the kept blocks that `counts`.
+fn kept_of(context: &Context, counts: impl Fn(&u64) -> bool) -> u64 {
     let all = kept();
     let own = all.iter().filter(|((handle, _), _)| *handle == context.handle as usize);
-    own.map(|((_, bytes), blocks)| (bytes * blocks.len()) as u64).sum()
+    let count = |blocks: &BTreeSet<u64>| blocks.iter().filter(|block| counts(block)).count();
+    own.map(|((_, bytes), blocks)| (bytes * count(blocks)) as u64).sum()
 }
 
 /// Bytes that arrays can still have on `context`, which is current: those that the driver has free and those of kept
-/// blocks, within the limit.
+/// blocks that can go back to it, within the limit.
 pub(crate) fn room(context: &Context) -> Result<u64> {
-    Ok((driver_memory(context)?.0 + kept_bytes(context)).min(context.account.left()))
+    let stays = kept_of(context, |block| lent().has(block));
+    let free = kept_bytes(context).saturating_sub(stays);
+    let left = context.account.left();
+    Ok((driver_memory(context)?.0 + free).min(left.saturating_sub(stays)))
 }
 
 /// Takes back a block of `bytes` from [`take`] on the current context, which is `context`.
@@ -229,7 +264,7 @@ pub(super) fn release(context: &Context) -> bool {
     for key in own {
         let Some(blocks) = all.remove(&key) else { continue };
         let (stay, go): (BTreeSet<u64>, BTreeSet<u64>) =
-            blocks.into_iter().partition(|block| lent.contains(block));
+            blocks.into_iter().partition(|block| lent.has(block));
         for block in &go {
             // SAFETY: from `cuMemAlloc`, not in use, freed once.
             unsafe { sys::cuMemFree_v2(*block) };
