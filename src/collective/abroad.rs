@@ -118,11 +118,14 @@ impl Reach {
 
     /// Waits until the replica's stream has nothing left to do, or the fleet has failed.
     pub fn drain(&self) -> Result<()> {
-        let mut polls = 0u32;
+        let (mut polls, start, limit) = (0u32, Instant::now(), self.place.step_limit());
         while !self.context.is_idle(self.stream)? {
             polls = polls.wrapping_add(1);
             if polls.is_multiple_of(256) {
                 self.place.beat(self.rank);
+                if start.elapsed() > limit {
+                    self.place.poison(self.place.fault(self.rank, crate::device::endless(limit)));
+                }
                 if let Some(error) = self.place.failure() {
                     return Err(error);
                 }

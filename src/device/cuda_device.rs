@@ -60,6 +60,13 @@ struct Marks {
     count: Cell<usize>,
 }
 
+/// What is wrong with a step that takes so long.
+pub(crate) fn endless(limit: Duration) -> String {
+    format!(
+        "has not ended after {limit:?}: does it loop for ever? (FleetConfig::step_limit_s sets the time)"
+    )
+}
+
 /// Why the GPU cannot be used, where its compute mode tells; else `error`.
 fn taken(name: &str, device: i32, error: Error) -> Error {
     let mode = attribute(name, device, sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
@@ -515,10 +522,7 @@ impl CudaDevice {
             self.watch.beat(self.rank);
             let limit = self.watch.step_limit();
             if asked.is_none() && start.elapsed() > limit {
-                let cause = format!(
-                    "has not ended after {limit:?}: does it loop for ever? (FleetConfig::step_limit_s sets the time)"
-                );
-                self.watch.hung(self.rank, cause);
+                self.watch.hung(self.rank, endless(limit));
             }
             if asked.is_none() && self.watch.failure().is_some() {
                 self.abort.set(0, 1);

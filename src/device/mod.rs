@@ -28,7 +28,7 @@ pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
 pub(crate) use context::Context;
 pub(crate) use csr::DeviceCsr;
-pub(crate) use cuda_device::{CudaDevice, EVENT_RING, MEETING_WORDS, Watch};
+pub(crate) use cuda_device::{CudaDevice, EVENT_RING, MEETING_WORDS, Watch, endless};
 pub(crate) use driver::{check, ready};
 pub(crate) use ipc::{Block, Borrowed};
 pub(crate) use lambda::{ArrayAddress, DIVIDES, LANES, Loaded, bad_index, nvtx};
