@@ -353,6 +353,9 @@ impl Rendezvous {
     /// Waits for all members, checks that they came for the same, and returns everybody's payload
     /// by rank.
     pub fn meet(&self, rank: usize, ticket: Ticket, payload: Payload) -> Result<Vec<Payload>> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
         let ticket = match &self.processes {
             None => ticket,
             // Not under the lock: those who read what comes need it.
@@ -604,8 +607,9 @@ impl Hears for Rendezvous {
     fn gone(&self, process: usize, why: &str) {
         let Some(processes) = &self.processes else { return };
         // What it was doing is not known: about what those here do.
-        let first = processes.own().start;
-        let Member { iteration, operation, device } = lock(&self.members[first]).clone();
+        let own = processes.own().start;
+        let Member { iteration, operation, .. } = lock(&self.members[own]).clone();
+        let device = lock(&self.members[processes.of(process).start]).device.clone();
         let host = &processes.links.host(process).name;
         self.poison(Error::Fault {
             rank: processes.of(process).start,

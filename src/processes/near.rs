@@ -9,6 +9,7 @@ use crate::device::kernels::hive::REPLICAS;
 use crate::error::Result;
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -197,9 +198,10 @@ impl Drop for Asleep<'_> {
 
 /// A file in memory, without a name, so that it goes with those that have it open.
 fn made() -> Option<File> {
-    let file = tempfile::tempfile_in("/dev/shm").or_else(|_| tempfile::tempfile()).ok()?;
-    file.set_len(size_of::<Board>() as u64).ok()?;
-    Some(file)
+    // Written, so that there is room: a map of what there is no room for ends the process.
+    let whole = |mut file: File| file.write_all(&[0; size_of::<Board>()]).map(|()| file);
+    let made = tempfile::tempfile_in("/dev/shm").and_then(whole);
+    made.or_else(|_| tempfile::tempfile().and_then(whole)).ok()
 }
 
 fn map(file: &File) -> Option<MmapRaw> {
