@@ -457,6 +457,9 @@ impl Drop for Fleet {
             member.jobs.take();
         }
         let dead = self.dead.load(Ordering::Acquire);
+        if self.links().is_some() {
+            open::SPANNING.fetch_sub(1, Ordering::AcqRel);
+        }
         if let Some(links) = self.links().filter(|_| self.parts) {
             if !dead {
                 links.bye();

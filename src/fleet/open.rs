@@ -17,10 +17,14 @@ use crate::device::{
 use crate::error::{Error, Result};
 use crate::processes::{Hears, Links, Members, Message, Near};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+
+/// Fleets of this process that span several, and have not been dropped.
+pub(super) static SPANNING: AtomicUsize = AtomicUsize::new(0);
 
 /// Where each replica of this process goes.
 #[derive(Clone)]
@@ -34,14 +38,24 @@ enum Places {
 struct Gpus {
     /// By rank: a number that tells GPUs apart.
     of: Vec<u32>,
+    /// By rank: what they are called, on which host if there are several.
+    names: Vec<String>,
     /// Every two of them can access each other's memory, and do atomics there.
     peers: bool,
     fast: bool,
+    /// All processes have NCCL.
+    nccl: bool,
 }
 
-/// The GPUs of all replicas. All processes call it.
+/// A GPU as a process tells others of it: what tells it from others, and its name.
+type ToldGpu = (String, String);
+
+/// The GPUs of all replicas; nothing on the host. All processes call it.
 fn all_gpus(config: &FleetConfig, places: &Places, members: Option<&Members>) -> Result<Gpus> {
-    let Places::Cuda(own) = places else { return Ok(Gpus::default()) };
+    let own: &[u32] = match places {
+        Places::Host(_) => &[],
+        Places::Cuda(own) => own,
+    };
     let links = |gpus: &[u32]| {
         let reach = |a: u32, b: u32| Pretend::reaches(config.pretend.as_ref(), a, b);
         let all = |holds: &dyn Fn(u32, u32) -> bool| {
@@ -50,38 +64,57 @@ fn all_gpus(config: &FleetConfig, places: &Places, members: Option<&Members>) ->
         let peers = all(&reach);
         [peers, peers && all(&can_do_atomics)]
     };
+    let cuda = |gpu: &u32| format!("cuda:{gpu}");
     let Some(members) = members else {
         let [peers, fast] = links(own);
-        return Ok(Gpus { of: own.clone(), peers, fast });
+        let (of, names) = (own.to_vec(), own.iter().map(cuda).collect());
+        let nccl = !own.is_empty() && nccl_finding().found;
+        return Ok(Gpus { of, names, peers, fast, nccl });
     };
-    let own_uuids = own.iter().map(|gpu| gpu_uuid(*gpu)).collect::<Result<Vec<_>>>()?;
-    let told = postcard::to_stdvec(&own_uuids).unwrap_or_default();
-    let all = members.links.all("GPUs", told)?;
-    let read = |bytes: &Vec<u8>| postcard::from_bytes::<Vec<String>>(bytes).ok();
-    let all: Option<Vec<Vec<String>>> = all.iter().map(read).collect();
-    let uuids: Vec<String> = all.unwrap_or_default().concat();
+    let several = members.links.hosts() > 1;
+    let host = &members.links.host(members.links.number()).name;
+    let name = |gpu: &u32| if several { format!("{} on {host}", cuda(gpu)) } else { cuda(gpu) };
+    let told = own.iter().map(|gpu| Ok((gpu_uuid(*gpu)?, name(gpu))));
+    let told: Vec<ToldGpu> = told.collect::<Result<_>>()?;
+    let all: Vec<Vec<ToldGpu>> = members.links.all_of("GPUs", &told)?;
+    let (uuids, names): (Vec<String>, Vec<String>) = all.concat().into_iter().unzip();
+    if uuids.is_empty() {
+        return Ok(Gpus::default());
+    }
     if uuids.len() != members.world() {
-        return Err(Error::input(
-            "processes with GPUs and processes without: start all with the same --devices",
-        ));
+        let without = all.iter().position(Vec::is_empty).unwrap_or(0);
+        return Err(Error::input(format!(
+            "process {without} ({}) has no GPU, and others have; name --devices that all hosts have",
+            members.links.host(without).name
+        )));
     }
     // Memory of a GPU that this process does not see cannot be mapped.
-    let here = members.links.here().len() == members.links.count();
-    let seen = (0..device_count()).map(|gpu| Ok((gpu_uuid(gpu)?, gpu)));
-    let seen = seen.collect::<Result<HashMap<String, u32>>>()?;
+    let seen: HashMap<String, u32> = visible()?.into_iter().zip(0..).collect();
     let ordinals: Option<Vec<u32>> = uuids.iter().map(|uuid| seen.get(uuid).copied()).collect();
-    let own_links = match ordinals.filter(|_| here) {
+    let [peers, fast] = match ordinals.filter(|_| !several) {
         Some(gpus) => links(&gpus),
         None => [false; 2],
     };
-    let all = members.links.all("links of GPUs", own_links.map(u8::from).to_vec())?;
-    let [peers, fast] = [0, 1].map(|which| all.iter().all(|said| said.get(which) == Some(&1)));
+    let all = members.links.all_of("links of GPUs", &[peers, fast, nccl_finding().found])?;
+    let [peers, fast, nccl] = [0, 1, 2].map(|which| all.iter().all(|said| said[which]));
     let number = |uuid: &String| uuids.iter().position(|other| other == uuid).unwrap_or(0) as u32;
-    Ok(Gpus { of: uuids.iter().map(number).collect(), peers, fast })
+    Ok(Gpus { of: uuids.iter().map(number).collect(), names, peers, fast, nccl })
 }
 
-/// The replicas of this host; `shared` with other processes, each of which a launcher may show a GPU of its own.
-fn places(devices: &Devices, shared: bool) -> Result<Places> {
+/// What tells the GPUs that this process sees from others.
+fn visible() -> Result<Vec<String>> {
+    (0..device_count()).map(gpu_uuid).collect()
+}
+
+/// Whether processes of this host see different GPUs. All processes call it.
+fn see_different(devices: &Devices, links: &Links) -> Result<bool> {
+    let own = if matches!(devices, Devices::Host(_)) { Vec::new() } else { visible()? };
+    let all: Vec<Vec<String>> = links.all_of("GPUs that are seen", &own)?;
+    Ok(links.here().into_iter().any(|process| all[process] != own))
+}
+
+/// The replicas of this host. `apart`: its processes see different GPUs.
+fn places(devices: &Devices, apart: bool) -> Result<Places> {
     let all = |count: u32| Places::Cuda((0..count.min(MAX_REPLICAS as u32)).collect());
     match devices {
         Devices::Host(count) => Ok(Places::Host(*count)),
@@ -97,7 +130,7 @@ fn places(devices: &Devices, shared: bool) -> Result<Places> {
             let count = device_count();
             match list.iter().find(|o| **o >= count) {
                 _ if count == 0 => Err(no_gpu(devices)),
-                Some(_) if shared && count == 1 => Ok(Places::Cuda(list.clone())),
+                Some(_) if apart => Ok(Places::Cuda(list.clone())),
                 None => Ok(Places::Cuda(list.clone())),
                 Some(gone) => Err(Error::machine(format!(
                     "--devices {devices}: there is no GPU {gone}; this machine has {count} (0 to {})",
@@ -114,12 +147,17 @@ fn no_gpu(devices: &Devices) -> Error {
     Error::machine(format!("--devices {devices}: no GPU: {why}"))
 }
 
-/// By rank; replicas on one GPU share their account. Host replicas have none.
-fn accounts(places: &Places, limit: Option<u64>) -> Vec<Arc<Account>> {
-    let Places::Cuda(ordinals) = places else { return Vec::new() };
+/// Of the replicas of this process, which have these of all GPUs; those on one GPU share their account, and processes that share a
+/// GPU the limit. Host replicas have none.
+fn accounts(gpus: &[u32], own: Range<usize>, limit: Option<u64>) -> Vec<Arc<Account>> {
     let mut by_gpu: HashMap<u32, Arc<Account>> = HashMap::new();
-    let new = || Arc::new(Account::new(limit));
-    ordinals.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(new).clone()).collect()
+    let own = gpus.get(own).unwrap_or_default();
+    let count = |of: &[u32], gpu: u32| of.iter().filter(|other| **other == gpu).count() as u64;
+    let new = |gpu: u32| {
+        let limit = limit.map(|limit| limit / count(gpus, gpu) * count(own, gpu));
+        Arc::new(Account::new(limit))
+    };
+    own.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(|| new(*gpu)).clone()).collect()
 }
 
 /// The collective that `--collective` means on these devices.
@@ -135,7 +173,10 @@ fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'stati
     }
     let Gpus { of, peers, .. } = gpus;
     let (shared, peers) = (!apart(of) && of.len() > 1, *peers);
-    let nccl = nccl_finding();
+    let lacks = || match nccl_finding() {
+        own if own.found => "another process lacks it; install it on all hosts".into(),
+        own => own.advice.unwrap_or_default(),
+    };
     match kind {
         K::Host => Ok("host"),
         K::Peer if peers => Ok("peer"),
@@ -146,13 +187,12 @@ fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'stati
         K::Nccl if shared => Err(Error::input(
             "--collective nccl: NCCL refuses two ranks on one GPU; use --collective peer",
         )),
-        K::Nccl if !nccl.found => Err(Error::machine(format!(
-            "--collective nccl: NCCL was not found; {}",
-            nccl.advice.unwrap_or_default()
-        ))),
+        K::Nccl if !gpus.nccl => {
+            Err(Error::machine(format!("--collective nccl: NCCL was not found; {}", lacks())))
+        }
         K::Nccl => Ok("nccl"),
         K::Auto if of.len() == 1 || peers => Ok("peer"),
-        K::Auto if nccl.found && !shared => Ok("nccl"),
+        K::Auto if gpus.nccl && !shared => Ok("nccl"),
         K::Auto => Ok("host"),
     }
 }
@@ -190,10 +230,12 @@ fn all_devices(members: &Members, own: &[DeviceInfo]) -> Result<Vec<DeviceInfo>>
     }
 }
 
-/// The part of this host's devices that is this process's.
-fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> {
+/// The part of this host's devices that is this process's. `apart`: a launcher shows its processes different GPUs, which they take.
+fn own_part(places: Places, devices: &Devices, apart: bool, links: &Links) -> Result<Places> {
     let (local, locals) = links.local();
-    let share = |count: usize| count / locals + usize::from(local < count % locals);
+    let share_of =
+        |count: usize, local: usize| count / locals + usize::from(local < count % locals);
+    let share = |count: usize| share_of(count, local);
     let too_few = |has: usize, wanted: usize| {
         Error::input(format!(
             "--devices {devices}: it names {has}, and --devices-per-proc asks for {wanted} in all; name more, or start fewer"
@@ -209,23 +251,23 @@ fn own_part(places: Places, devices: &Devices, links: &Links) -> Result<Places> 
         (Places::Host(_), Some(all)) => Places::Host(all),
         (places, None) => places,
     };
-    // One that sees a single GPU takes that.
-    let single = device_count() == 1;
     match places {
-        Places::Cuda(_) if single && matches!(devices, Devices::Auto | Devices::AllCuda) => {
-            Ok(Places::Cuda(vec![0]))
+        Places::Cuda(_) if apart && matches!(devices, Devices::Auto | Devices::AllCuda) => {
+            Ok(Places::Cuda((0..device_count()).collect()))
+        }
+        // As many as are its share, of those that it sees.
+        Places::Cuda(list) if apart => {
+            let (seen, count) = (device_count(), share(list.len().max(locals)));
+            Ok(Places::Cuda((0..count as u32).map(|at| at % seen).collect()))
         }
         Places::Cuda(list) if list.len() < locals => Err(Error::input(format!(
             "--devices {devices}: {locals} processes of this host cannot share {} replicas; name a GPU for each, one more than once \
              if they are to share it",
             list.len()
         ))),
-        Places::Cuda(list) if single => Ok(Places::Cuda(vec![0; share(list.len())])),
         Places::Cuda(list) => {
-            let before =
-                (0..local).map(|l| list.len() / locals + usize::from(l < list.len() % locals));
-            let first: usize = before.sum();
-            Ok(Places::Cuda(list[first..first + share(list.len())].to_vec()))
+            let before: usize = (0..local).map(|other| share_of(list.len(), other)).sum();
+            Ok(Places::Cuda(list[before..before + share(list.len())].to_vec()))
         }
         Places::Host(_) if *devices == Devices::Auto && links.devices().is_none() => {
             Ok(Places::Host(1))
@@ -258,9 +300,11 @@ pub(super) fn open_among(config: FleetConfig, links: Option<Arc<Links>>) -> Resu
 }
 
 fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> Result<Fleet> {
-    let mut places = places(&config.devices, links.is_some())?;
+    let apart =
+        links.as_deref().map_or(Ok(false), |links| see_different(&config.devices, links))?;
+    let mut places = places(&config.devices, apart)?;
     if let Some(links) = &links {
-        places = own_part(places, &config.devices, links)?;
+        places = own_part(places, &config.devices, apart, links)?;
     }
     let names: Vec<String> = match &places {
         Places::Host(count) => vec!["host".into(); *count],
@@ -281,13 +325,13 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
             config.devices
         )));
     }
-    // Fleets follow one another: those of before are gone on all processes.
-    if members.is_some() {
+    // Where fleets follow one another, those of before are gone on all processes.
+    if members.is_some() && SPANNING.load(Ordering::Acquire) == 0 {
         take_back();
     }
     let gpus = all_gpus(&config, &places, members.as_ref())?;
     let collective = resolve(config.collective, &places, &gpus)?;
-    let accounts = accounts(&places, config.memory_limit);
+    let accounts = accounts(&gpus.of, own.clone(), config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
         return Err(Error::machine(format!("NVRTC was not found; {advice}")));
@@ -299,7 +343,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         Some(members) => {
             let all = match &places {
                 Places::Host(_) => vec!["host".to_string(); world],
-                Places::Cuda(_) => gpus.of.iter().map(|gpu| format!("GPU {gpu}")).collect(),
+                Places::Cuda(_) => gpus.names.clone(),
             };
             Rendezvous::new(&all, deadline).across(members.clone(), Near::among(members)?)
         }
@@ -372,6 +416,9 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         memory_limit: config.memory_limit,
         startup_ms: start.elapsed().as_secs_f64() * 1e3,
     };
+    if links.is_some() {
+        SPANNING.fetch_add(1, Ordering::AcqRel);
+    }
     let members = starting.into_iter().map(|s| s.member).collect();
     let (running, dead) = (AtomicBool::new(false), AtomicBool::new(false));
     Ok(Fleet { info, members, rendezvous, running, dead, parts: false })

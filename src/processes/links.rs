@@ -9,6 +9,8 @@ use super::launcher::Process;
 use super::message::{DATA, Hello, MESSAGE, Message, body_of, broken, head, receive};
 use crate::error::{Error, Result};
 use crate::threads;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -311,6 +313,22 @@ impl Links {
             });
         }
         Ok(said)
+    }
+
+    /// The same of values, as bytes.
+    ///
+    /// # Errors
+    /// As there, and where another process says what makes no sense.
+    pub fn all_of<T>(&self, label: &str, own: &T) -> Result<Vec<T::Owned>>
+    where
+        T: ToOwned + Serialize + ?Sized,
+        T::Owned: DeserializeOwned,
+    {
+        let all = self.all(label, postcard::to_stdvec(own).unwrap_or_default())?;
+        let read = all.iter().map(|bytes| postcard::from_bytes(bytes));
+        let sense =
+            |e| Error::machine(format!("a process said of {label} what makes no sense: {e}"));
+        read.collect::<std::result::Result<_, _>>().map_err(sense)
     }
 
     /// Says something to these processes.

@@ -190,6 +190,14 @@ impl Loading {
     /// The graph, for `fleet`. A large R-MAT graph is made on its GPUs, which takes a fraction of the time, and stays there
     /// until the host looks at its arcs. It is the same graph, to the bit.
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
+        let info = fleet.info();
+        let sharded = config.prepare().placement == Placement::Sharded && info.backend == "cuda";
+        if sharded && info.processes > 1 {
+            return Err(Error::input(
+                "--placement sharded: several processes cannot share arcs in this version; use one process with all GPUs \
+                 (--ranks none)",
+            ));
+        }
         self.uplink.iter().try_for_each(|uplink| uplink.open(fleet))?;
         if let Some(thread) = self.thread {
             let begun = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
