@@ -2,7 +2,7 @@
 
 use super::{Fleet, FleetConfig, open};
 use crate::error::{Error, Result};
-use crate::processes::{Links, Message, Process, place_of};
+use crate::processes::{Door, Links, Message, Newcomers, Process, place_of};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub(crate) struct Company {
     links: Option<Arc<Links>>,
     /// Those that have failed before: number and host.
     lost: Vec<(usize, String)>,
+    /// Where others may come, if this process listens.
+    door: Option<Door>,
 }
 
 impl Company {
@@ -31,7 +33,7 @@ impl Company {
         };
         let deadline = Duration::from_secs_f64(config.deadline_s);
         let links = Links::connect(process, deadline.mul_f64(START_DEADLINES), deadline)?;
-        Ok(Company { links: Some(links), lost: Vec::new() })
+        Ok(Company { links: Some(links), ..Company::default() })
     }
 
     /// This process's number.
@@ -159,11 +161,51 @@ impl Company {
     /// What one has ended with that was not killed; [`Error::Machine`] where it is not sure that those who do not come have ended.
     pub fn regroup(&mut self) -> Result<()> {
         let former = self.links.clone();
-        let regrouped = self.without(&[]);
+        let regrouped = self.go_on();
         former.and_then(|links| links.ended()).map_or(regrouped, Err)
     }
 
+    /// The first process speaks for this one from now on, which may have come later: they go together.
+    pub fn follows(&self) {
+        self.links.iter().for_each(|links| links.follows());
+    }
+
+    /// Those that were started since, where this is the first process; it listens for them from the first call on.
+    pub fn newcomers(&mut self) -> Newcomers {
+        let Some(links) = self.links.as_ref().filter(|links| links.number() == 0) else {
+            return Newcomers::default();
+        };
+        self.door = self.door.take().or_else(|| Door::open(links));
+        self.door.as_ref().map(Door::came).unwrap_or_default()
+    }
+
+    /// Lets them in. Fleets of the former processes are of no use any more. All processes call it.
+    ///
+    /// # Errors
+    /// As of [`Company::regroup`].
+    pub fn admit(&mut self, newcomers: Newcomers) -> Result<()> {
+        // Where it listens, those meet who are in already.
+        self.door = None;
+        let Some(links) = &self.links else { return Ok(()) };
+        let all = links.admit(newcomers)?;
+        self.lost.extend(links.without(&all));
+        let there = all.origins();
+        self.lost.retain(|(number, _)| !there.contains(number));
+        links.forget();
+        self.links = Some(all);
+        Ok(())
+    }
+
+    /// The processes that are left, whatever those who are not have ended with. All that live must call it.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] where it is not sure that those who do not come have ended.
+    pub fn go_on(&mut self) -> Result<()> {
+        self.without(&[])
+    }
+
     fn without(&mut self, culprits: &[usize]) -> Result<()> {
+        self.door = None;
         let Some(links) = &self.links else { return Ok(()) };
         let left = links.regroup(culprits)?;
         self.lost.extend(links.without(&left));

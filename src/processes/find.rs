@@ -18,7 +18,7 @@ pub(super) const GREETING: Duration = Duration::from_secs(2);
 /// How long a new one may take to show the fingerprint.
 const SHOWING: Duration = Duration::from_millis(500);
 /// New connections that are listened to at once.
-const MOST_GREETINGS: usize = 64;
+pub(super) const MOST_GREETINGS: usize = 64;
 
 /// What connecting comes to.
 pub(super) struct Connected {
@@ -28,10 +28,12 @@ pub(super) struct Connected {
     pub listener: TcpListener,
     /// Where each process listens, by number.
     pub places: Vec<String>,
+    /// Whether this process has come to others that were at work.
+    pub later: bool,
 }
 
 /// Listens to a new connection until it has said who it is; without the fingerprint it gets no answer.
-fn greet(mut stream: TcpStream, secret: [u8; 32], to: &Sender<(Hello, TcpStream)>) {
+pub(super) fn greet(mut stream: TcpStream, secret: [u8; 32], to: &Sender<(Hello, TcpStream)>) {
     let mut shown = [0; 40];
     let ready = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(SHOWING)));
     let until = Instant::now() + SHOWING;
@@ -170,7 +172,7 @@ pub(super) fn welcome(
     for stream in streams.iter_mut().flatten() {
         let _ = send_message(stream, &Message::Taking(hellos.clone()));
     }
-    Ok(Connected { hellos, streams, listener, places })
+    Ok(Connected { hellos, streams, listener, places, later: false })
 }
 
 /// Connects to an address until it is there.
@@ -205,9 +207,9 @@ pub(super) fn introduce(
     send_message(stream, &Message::Hello(hello.clone()))
 }
 
-/// All but number 0: is told of the others, and connects to them.
-pub(super) fn join(process: &Process, until: Instant) -> Result<Connected> {
-    let Process { number, count, address, .. } = process;
+/// All but number 0: is told of the others, and which number it has among them, and connects to them.
+pub(super) fn join(process: &Process, until: Instant) -> Result<(Process, Connected)> {
+    let Process { number, address, .. } = process;
     let mut first = reach(address, until)?;
     let own = first.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |at| at.ip());
     let listener = TcpListener::bind((own, 0)).map_err(broken)?;
@@ -216,9 +218,21 @@ pub(super) fn join(process: &Process, until: Instant) -> Result<Connected> {
     introduce(&mut first, process, &hello).map_err(broken)?;
     let left = until.saturating_duration_since(Instant::now()) + GREETING;
     first.set_read_timeout(Some(left)).map_err(broken)?;
-    match receive_message(&mut first) {
-        Some(Message::Welcome(places)) if places.len() == *count => {
-            meet_others(process, &hello, (first, places), listener, until)
+    let mut answer = receive_message(&mut first);
+    let later = matches!(answer, Some(Message::Waits));
+    if later {
+        // For as long as these need: where they end the connection does, too.
+        first.set_read_timeout(None).map_err(broken)?;
+        answer = receive_message(&mut first);
+    }
+    match answer {
+        Some(Message::Welcome(places)) => {
+            let hellos = told_who(&mut first)?;
+            let (process, hello) = numbered(process, &hello, &hellos)?;
+            // One that comes later may have waited long.
+            let until = until.max(Instant::now() + GREETING);
+            let connected = meet_all(&process, &hello, (first, places), hellos, listener, until)?;
+            Ok((process, Connected { later, ..connected }))
         }
         Some(Message::Refused(why)) => Err(Error::input(why)),
         _ => Err(Error::input(format!(
@@ -227,16 +241,17 @@ pub(super) fn join(process: &Process, until: Instant) -> Result<Connected> {
     }
 }
 
-/// Connects to those before this process, and waits for those after it; number 0 has said where they are.
-fn meet_others(
+/// This process as one of these, which number 0 has numbered.
+pub(super) fn numbered(
     process: &Process,
     hello: &Hello,
-    (mut first, places): (TcpStream, Vec<String>),
-    listener: TcpListener,
-    until: Instant,
-) -> Result<Connected> {
-    let hellos = told_who(&mut first)?;
-    meet_all(process, hello, (first, places), hellos, listener, until)
+    hellos: &[Hello],
+) -> Result<(Process, Hello)> {
+    let number = hellos.iter().position(|other| other.place == hello.place);
+    let number = number.ok_or_else(|| Error::machine("process 0 went on without this"))?;
+    let count = hellos.len();
+    let process = Process { number, count, ..process.clone() };
+    Ok((process, Hello { number, count, ..hello.clone() }))
 }
 
 /// Who takes part, by number, as number 0 tells behind its welcome.
@@ -282,5 +297,5 @@ pub(super) fn meet_all(
             (missing == 0).then_some(())
         })?;
     }
-    Ok(Connected { hellos, streams, listener, places })
+    Ok(Connected { hellos, streams, listener, places, later: false })
 }

@@ -122,8 +122,11 @@ impl Links {
     /// [`Error::Input`] where they do not go together, or one does not come; [`Error::Machine`] where the address will not do.
     pub fn connect(process: Process, patience: Duration, deadline: Duration) -> Result<Arc<Links>> {
         let until = Instant::now() + patience;
-        let connected = match process.number {
-            0 => gather(&process, until)?,
+        let (process, connected) = match process.number {
+            0 => {
+                let connected = gather(&process, until)?;
+                (process, connected)
+            }
             _ => join(&process, until)?,
         };
         Links::open(process, connected, deadline)
@@ -135,7 +138,7 @@ impl Links {
         deadline: Duration,
     ) -> Result<Arc<Links>> {
         // Nobody listens until processes look for each other again.
-        let Connected { hellos, streams, listener, places } = connected;
+        let Connected { hellos, streams, listener, places, later } = connected;
         let door = listener.local_addr().map_err(broken)?;
         drop(listener);
         let count = process.count;
@@ -183,10 +186,15 @@ impl Links {
         }
         let own = Arc::downgrade(&links);
         threads::start("hive-beats", move || beat(&own))?;
-        FOLLOWS.store(links.number() > 0, Ordering::Relaxed);
+        FOLLOWS.store(links.number() > 0 && !later, Ordering::Relaxed);
         lock(&OPEN).push(links.clone());
         absent.into_iter().for_each(|number| links.lost(number, "it did not come"));
         Ok(links)
+    }
+
+    /// Those before this process speak for it from now on: it goes together with them.
+    pub fn follows(&self) {
+        FOLLOWS.store(self.number() > 0, Ordering::Relaxed);
     }
 
     /// This process's number.

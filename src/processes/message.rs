@@ -60,6 +60,8 @@ pub(crate) enum Message {
     Regroups,
     /// The process needs nobody any more.
     Bye,
+    /// The receiver has come to processes that are at work: it waits until they let it in.
+    Waits,
 }
 
 /// How a process introduces itself.

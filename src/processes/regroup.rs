@@ -1,6 +1,7 @@
 //! How the processes that are left after a failure find each other again.
 
-use super::find::{GREETING, accept, introduce, meet_all, reach, told_who, welcome};
+use super::door::Newcomers;
+use super::find::{GREETING, accept, introduce, meet_all, numbered, reach, told_who, welcome};
 use super::launcher::Process;
 use super::links::{BEAT, Links, is_early};
 use super::message::{Hello, Message, broken, receive_message};
@@ -25,6 +26,18 @@ impl Links {
         }
         // Others may not know yet that something has failed.
         self.send_all(&Message::Regroups);
+        self.meet_again(Newcomers::default())
+    }
+
+    /// The same where nothing has failed, and some have come, to the first. All processes call it.
+    ///
+    /// # Errors
+    /// As of [`Links::regroup`].
+    pub fn admit(&self, newcomers: Newcomers) -> Result<Arc<Links>> {
+        self.meet_again(newcomers)
+    }
+
+    fn meet_again(&self, newcomers: Newcomers) -> Result<Arc<Links>> {
         let patience = self.deadline.mul_f64(REGROUP_DEADLINES);
         let hello = Hello::of(&self.process, self.door.port());
         let listener = TcpListener::bind(self.door).map_err(|e| {
@@ -32,11 +45,7 @@ impl Links {
         })?;
         for leader in 0..self.number() {
             if let Some((first, places, hellos)) = self.follow(leader, &hello) {
-                let number = hellos.iter().position(|other| other.place == hello.place);
-                let number =
-                    number.ok_or_else(|| Error::machine("process 0 went on without this"))?;
-                let process = Process { number, count: places.len(), ..self.process.clone() };
-                let hello = Hello { number, count: places.len(), ..hello };
+                let (process, hello) = numbered(&self.process, &hello, &hellos)?;
                 let until = Instant::now() + patience;
                 let connected =
                     meet_all(&process, &hello, (first, places), hellos, listener, until)?;
@@ -80,7 +89,7 @@ impl Links {
                 )));
             }
         }
-        let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().collect();
+        let came: Vec<(Hello, TcpStream)> = came.into_iter().flatten().chain(newcomers.0).collect();
         let process = Process { number: 0, count: 1 + came.len(), ..self.process.clone() };
         let connected = welcome(&self.places[own], hello, came, listener)?;
         Links::open(process, connected, self.deadline)
@@ -101,6 +110,8 @@ impl Links {
             };
             // It may have much to do before it hears of the failure.
             loop {
+                // What it has said before it was gone is there.
+                let out = self.is_out(leader);
                 match first.peek(&mut [0]) {
                     Ok(0) => break,
                     Ok(_) => {
@@ -111,12 +122,17 @@ impl Links {
                         let hellos = told_who(&mut first).ok()?;
                         return (hellos.len() == places.len()).then_some((first, places, hellos));
                     }
-                    Err(e) if is_early(&e) && !self.is_out(leader) => {}
+                    Err(e) if is_early(&e) && !out => {}
                     Err(_) => break,
                 }
             }
         }
         None
+    }
+
+    /// The numbers that launchers gave these processes.
+    pub fn origins(&self) -> Vec<usize> {
+        self.hellos.iter().map(|hello| hello.origin).collect()
     }
 
     /// What each process that is not in `others` was: the number that its launcher gave it, and its host.

@@ -109,7 +109,7 @@ pub(crate) fn sweep(
     let names: Vec<String> = planned.iter().map(Planned::name).collect();
     let configs: Vec<&RunConfig> = planned.iter().map(|cell| &cell.config).collect();
     let whole = serde_json::to_vec(&(names, configs)).unwrap_or_default();
-    together.company.same("sweep", || xxhash_rust::xxh3::xxh3_64(&whole))?;
+    together.same(xxhash_rust::xxh3::xxh3_64(&whole))?;
     let mut bench = Bench::default();
     // One that follows may come to lead.
     while !together.is_first() {
@@ -131,7 +131,7 @@ fn follow(cells: &[Planned], together: &mut Together, bench: &mut Bench) -> Resu
                 false => None,
             },
             Some(Next::Cell(at)) => cells.get(at).map(|cell| (at, cell)),
-            None => None,
+            Some(Next::Admit) | None => None,
         };
         let Some((at, cell)) = cell else {
             bench.close(&together.company);

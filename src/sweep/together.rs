@@ -3,12 +3,15 @@
 
 use super::cell::Refusal;
 use crate::fleet::{Company, FleetConfig, OnFailure};
+use crate::processes::Newcomers;
 use crate::{Error, Result};
 
 /// The processes of a sweep.
 pub(super) struct Together {
     pub company: Company,
     on_failure: OnFailure,
+    /// The sweep's fingerprint, once all have compared it.
+    sweep: u64,
 }
 
 /// What is next.
@@ -18,6 +21,8 @@ pub(super) enum Next {
     Cell(usize),
     /// The end; `well` where no cell has failed.
     End { well: bool },
+    /// Those that were started since are let in first.
+    Admit,
 }
 
 /// What has become of a cell for one process.
@@ -52,6 +57,7 @@ impl Next {
     fn word(self) -> u64 {
         match self {
             Next::Cell(at) => at as u64,
+            Next::Admit => u64::MAX - 2,
             Next::End { well } => u64::MAX - u64::from(well),
         }
     }
@@ -60,6 +66,7 @@ impl Next {
         match word {
             u64::MAX => Next::End { well: false },
             word if word == u64::MAX - 1 => Next::End { well: true },
+            word if word == u64::MAX - 2 => Next::Admit,
             word => Next::Cell(word as usize),
         }
     }
@@ -68,7 +75,7 @@ impl Next {
 impl Together {
     /// Finds the processes.
     pub fn find(config: &FleetConfig, on_failure: OnFailure) -> Result<Together> {
-        Ok(Together { company: Company::find(config)?, on_failure })
+        Ok(Together { company: Company::find(config)?, on_failure, sweep: 0 })
     }
 
     pub fn is_first(&self) -> bool {
@@ -101,9 +108,33 @@ impl Together {
         }
     }
 
-    /// What the first says is next, which is `own` if this is the first; none where somebody has gone meanwhile.
+    /// Refuses to go on where processes have another sweep, of which this is the fingerprint.
+    pub fn same(&mut self, sweep: u64) -> Result<()> {
+        self.sweep = sweep;
+        self.company.same("sweep", || sweep)?;
+        self.company.follows();
+        Ok(())
+    }
+
+    /// What the first says is next, which is `own` if this is the first; none where somebody has gone or come meanwhile.
     pub fn next(&mut self, own: Next) -> Result<Option<Next>> {
-        Ok(self.all("what is next", own.word())?.map(|said| Next::of(said[0])))
+        let mut newcomers = Newcomers::default();
+        let mut next = own;
+        if self.on_failure == OnFailure::Continue && matches!(own, Next::Cell(_)) {
+            newcomers = self.company.newcomers();
+            next = if newcomers.is_empty() { own } else { Next::Admit };
+        }
+        let said = self.all("what is next", next.word())?.map(|said| Next::of(said[0]));
+        if said != Some(Next::Admit) {
+            return Ok(said);
+        }
+        // One that came with another sweep leaves.
+        let same = |all: &mut Together| all.company.same("sweep", || all.sweep);
+        if self.company.admit(newcomers).is_err() || same(self).is_err() {
+            self.company.go_on()?;
+        }
+        self.company.follows();
+        Ok(None)
     }
 
     /// At the end, of one that follows: whether the first has told the answer. Where it has gone before, those who are left have found

@@ -141,3 +141,63 @@ fn a_sweep_goes_on_where_processes_are_killed() {
         assert_eq!(without > 0, what == "continue", "{cells:?}");
     }
 }
+
+/// Of processes that are started by hand, until they have ended.
+fn ended(child: std::process::Child) -> (Option<i32>, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_process_that_is_started_again_joins_at_the_next_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("sweep.toml");
+    let graphs: Vec<String> = (0..24).map(|seed| format!("'rmat:11,seed={seed}'")).collect();
+    let text = format!(
+        "graphs = [{}]\ndevices = ['host:3']\nworkloads = ['pagerank']\n[run]\nverify = true\nruns = 4\n\
+         iterations = 300\ntolerance = 0\ndeadline = 1\non-failure = 'continue'\n",
+        graphs.join(", ")
+    );
+    std::fs::write(&config, &text).unwrap();
+    let (at, to) = (address(), folder.path().join("out"));
+    let sweep = |config: &Path| {
+        format!("sweep {} --output {}", config.to_str().unwrap(), to.to_str().unwrap())
+    };
+    let start = |rank: &str, config: &Path| {
+        let mut command = ranked(rank, "3", &at, &sweep(config));
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let [first, second, mut third] = ["0", "1", "2"].map(|rank| start(rank, &config));
+    let until = std::time::Instant::now() + LIMIT;
+    let done = || match std::fs::read_to_string(to.join("records.jsonl")) {
+        Ok(text) => text.lines().count(),
+        Err(_) => 0,
+    };
+    let reach = |cells: usize| {
+        while done() < cells && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    reach(2);
+    third.kill().unwrap();
+    third.wait().unwrap();
+    reach(done() + 3);
+    // Another sweep is no reason to end this one.
+    let other = folder.path().join("other.toml");
+    std::fs::write(&other, text.replace("runs = 4", "runs = 5")).unwrap();
+    let (code, told) = ended(start("2", &other));
+    assert!(code == Some(2) && told.contains("another sweep"), "{code:?} {told}");
+    reach(done() + 2);
+    let again = start("2", &config);
+    for (code, told) in [ended(first), ended(second), ended(again)] {
+        assert_eq!(code, Some(0), "{told}");
+    }
+    let cells = records(&to);
+    assert_eq!(cells.len(), 24);
+    assert!(cells.iter().all(|cell| cell["verified"] == "yes"), "{cells:?}");
+    let processes: Vec<u64> =
+        cells.iter().map(|cell| cell["fleet"]["processes"].as_u64().unwrap()).collect();
+    let lost = |cell: &Value| cell["fleet"]["lost"].as_array().map_or(0, Vec::len);
+    assert!(processes[0] == 3 && processes.contains(&2) && processes[23] == 3, "{processes:?}");
+    assert_eq!(lost(&cells[23]), 0, "{processes:?}");
+}
