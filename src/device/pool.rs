@@ -138,7 +138,7 @@ fn book(context: &Context, label: &str, bytes: u64) -> Result<()> {
     if account.left() < kept_bytes(context) {
         release(context);
         // What other processes may have mapped stays, and counts.
-        let stays = kept_bytes(context);
+        let stays = kept_of(context, |block| lent().has(block));
         if account.left() < stays {
             account.unbook(bytes);
             return Err(Error::machine(format!(
