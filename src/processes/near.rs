@@ -1,4 +1,4 @@
-//! Meetings of processes of one host, by memory that they share: a meeting then costs a microsecond, and no message.
+//! Meetings of processes of one host, by memory that they share: a meeting then takes no message.
 //!
 //! Each replica has a few slots there in which it writes, in turn, what it comes to a meeting with. Those who wait look at the slots
 //! for a while; who goes to sleep says so first, and is woken by a message.
