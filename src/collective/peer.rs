@@ -335,15 +335,14 @@ impl PeerCollective {
         ticket: Ticket,
         own: Addresses,
         [published, exact]: [u64; 2],
-    ) -> Result<(Vec<Payload>, Vec<Addresses>)> {
+    ) -> Result<(Vec<Payload>, Vec<Arc<Addresses>>)> {
         let place = &seat.rendezvous;
         let Some(reach) = &mut self.reach else {
             place.post(seat.rank, Some(Arc::new(own)));
             let seen = place.meet(seat.rank, ticket, [0, published, exact, 0])?;
             let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
             let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
-            let posted = posted.ok_or_else(no_addresses)?;
-            return Ok((seen, posted.iter().map(|all| (**all).clone()).collect()));
+            return Ok((seen, posted.ok_or_else(no_addresses)?));
         };
         // A meeting an array: what processes tell each other has room for one.
         let (mut first, mut all) = (None, vec![Addresses::new(); seat.world]);
@@ -356,6 +355,7 @@ impl PeerCollective {
             }
             first.get_or_insert(seen);
         }
+        let all = all.into_iter().map(Arc::new).collect();
         Ok((first.ok_or_else(no_addresses)?, all))
     }
 }
