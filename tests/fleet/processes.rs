@@ -233,6 +233,7 @@ fn a_process_has_as_many_devices_as_the_launcher_says() {
         command.args(["launch", "--procs", "2", "--devices-per-proc", "2", "--", "run", "cc"]);
         command.args(["--graph", "rmat:8", "--devices", devices, "--json", "-"]);
         let output = command.output().unwrap();
+        assert!(output.status.success(), "{devices}: {output:?}");
         let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let replicas = |process: &serde_json::Value| process["replicas"].as_u64();
         let each: Vec<_> = record["processes"].as_array().unwrap().iter().map(replicas).collect();
