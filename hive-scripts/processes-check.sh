@@ -9,7 +9,8 @@
 #         go on (--on-failure continue), and the output is that of a run in which nobody died
 #
 # DEVICES      default: "cuda:0-1 cuda:0,0,1,1" where there are two GPUs, "host:2 host:4" elsewhere; a process a replica
-# COLLECTIVES  default: peer, nccl where each replica has a GPU of its own, and host
+# DATASETS     default: "rmat:14 grid:300x300"; kills take the first
+# COLLECTIVES  default of same: peer, nccl where each replica has a GPU of its own, and host; of kills: auto
 # SEED         of the random times and processes; default 1
 # One line of JSON at the end; exits 1 if an answer was wrong, missing or late, or a process was left.
 # shellcheck source=hive-scripts/common.sh
