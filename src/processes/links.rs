@@ -376,15 +376,26 @@ impl Links {
     /// Refuses to go on where processes differ in `what`, of which each hands over a fingerprint.
     ///
     /// # Errors
-    /// [`Error::Input`], the same on all.
+    /// [`Error::Input`] on all. One that differs from the first says so as soon as it hears of the first: the others, who know it as
+    /// soon, need not wait for this one.
     pub fn same(&self, what: &str, fingerprint: u64) -> Result<()> {
-        let all = self.all(what, fingerprint.to_le_bytes().to_vec())?;
-        match all.iter().position(|other| *other != all[0]) {
-            None => Ok(()),
-            Some(other) => Err(Error::input(format!(
-                "process {other} has another {what} than process 0; start all processes with the same command and the same files"
-            ))),
+        let own = fingerprint.to_le_bytes();
+        self.say(0..self.count(), what, &own);
+        let said = |process| match process == self.number() {
+            true => Ok(own.to_vec()),
+            false => self.said(process, what),
+        };
+        let first = said(0)?;
+        let rest = (1..self.count()).filter(|process| *process != self.number());
+        for other in [self.number()].into_iter().chain(rest) {
+            if other > 0 && said(other)? != first {
+                return Err(Error::input(format!(
+                    "process {other} has another {what} than process 0; start all processes with the same command and the same \
+                     files"
+                )));
+            }
         }
+        Ok(())
     }
 
     /// What a process has ended with that took its leave.
@@ -654,5 +665,50 @@ fn beat(links: &Weak<Links>) {
                 links.post(to, MESSAGE, &[&body]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::send_message;
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn one_with_another_sweep_is_told_so_whatever_the_others_do_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let pair = || {
+            let theirs = TcpStream::connect(at).unwrap();
+            (theirs, listener.accept().unwrap().0)
+        };
+        let ((mut first, to_first), (_second, to_second)) = (pair(), pair());
+        let process = Process {
+            number: 2,
+            count: 3,
+            origin: 2,
+            address: at.to_string(),
+            token: String::new(),
+            devices: None,
+        };
+        let connected = Connected {
+            hellos: vec![Hello::of(&process, 0); 3],
+            streams: vec![Some(to_first), Some(to_second), None],
+            listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+            places: vec![at.to_string(); 3],
+            later: true,
+        };
+        let links = Links::open(process, connected, Duration::from_secs(60)).unwrap();
+        // The first has heard all, and goes on with the second, of which this process has heard nothing yet.
+        let bytes = 1_u64.to_le_bytes().to_vec();
+        let said = Message::Said { label: "sweep".into(), bytes, last: true };
+        send_message(&mut first, &said).unwrap();
+        send_message(&mut first, &Message::Regroups).unwrap();
+        while !links.must_regroup() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let told = links.same("sweep", 2).unwrap_err().to_string();
+        assert!(told.contains("process 2 has another sweep than process 0"), "{told}");
+        links.forget();
     }
 }
