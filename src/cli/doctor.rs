@@ -28,14 +28,23 @@ struct Findings {
 }
 
 pub(super) fn doctor(args: Doctor) -> Result<()> {
-    let findings = Findings {
+    let findings = findings(phase("looking for devices and libraries", probe));
+    args.json.answer(&text(&findings), &findings)
+}
+
+/// What `hive doctor` says.
+pub fn doctor_report() -> String {
+    text(&findings(probe()))
+}
+
+fn findings(cuda: CudaProbe) -> Findings {
+    Findings {
         version: VERSION,
         commit: COMMIT,
         host: Machine::probe(),
-        cuda: phase("looking for devices and libraries", probe),
+        cuda,
         nccl_nvls_enable: std::env::var("NCCL_NVLS_ENABLE").ok(),
-    };
-    args.json.answer(&text(&findings), &findings)
+    }
 }
 
 fn text(findings: &Findings) -> String {

@@ -28,6 +28,7 @@ use arguments::one_line;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 pub use console::end;
+pub use doctor::doctor_report;
 use std::ffi::OsString;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 an answer failed its check, or a cell is too slow; 2 the input, an option or \

@@ -1,4 +1,4 @@
-//! Arrays that are read only: made here, part of a mapped file, or elsewhere until somebody looks.
+//! Arrays that are read only: made here, part of a mapped file, somebody else's, or elsewhere until somebody looks.
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -10,10 +10,14 @@ use std::sync::{Arc, OnceLock};
 /// Bytes from which an array has pages of its own.
 const LARGE: usize = 8 << 20;
 
+/// Elements that somebody else holds: they are where they are, and do not change, for as long as this lives.
+pub type SharedSlice<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+
 /// A read-only array.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Array<T: 'static> {
     Owned(Vec<T>),
+    Shared(SharedSlice<T>),
     /// `map[bytes]`, aligned for T and a whole number of them.
     Mapped {
         map: Arc<Mmap>,
@@ -36,9 +40,9 @@ impl<T: 'static> Later<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Later<T> {
+impl<T: Pod> std::fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Later({} elements)", self.length)
+        write!(f, "Array({} elements)", self.len())
     }
 }
 
@@ -120,6 +124,7 @@ impl<T: Pod> Deref for Array<T> {
     fn deref(&self) -> &[T] {
         match self {
             Array::Owned(values) => values,
+            Array::Shared(values) => (**values).as_ref(),
             Array::Mapped { map, bytes } => bytemuck::cast_slice(&map[bytes.clone()]),
             // Who may have to wait for it has called `load`, and knows the error.
             Array::Later(later) => later.get().as_ref().unwrap_or_else(|e| panic!("{e}")),

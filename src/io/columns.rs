@@ -123,6 +123,11 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// Names and values.
+    pub fn columns(&self) -> &[(String, Column<'a>)] {
+        &self.columns
+    }
+
     /// A row a node, by rising input id; a column `node` comes first.
     pub fn of_nodes(
         columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>,
