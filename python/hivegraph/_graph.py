@@ -1,0 +1,292 @@
+"""Graphs, from what people have."""
+
+import json
+import os
+
+import numpy as np
+
+from . import _arrays, _core
+from ._errors import InputError
+from ._ids import Ids, numbered
+
+# How far a pair of columns may be guessed: names that tables of arcs use.
+_SOURCES = ("source", "src", "from", "u")
+_TARGETS = ("target", "dst", "destination", "to", "v")
+_WEIGHTS = ("weight", "w", "value")
+
+
+class Graph:
+    """A directed graph of `nodes` nodes and `arcs` arcs, which does not change.
+
+    An undirected graph has each edge as two arcs. Weights are finite, 0 or more, and held as float32; without them every arc
+    counts 1. Parallel arcs and loops stay.
+
+    A graph is made by :func:`graph`, :func:`load`, or one of its ``from_`` methods. What a workload lays out of it stays on its
+    devices, so that the next question costs the run alone; :meth:`release` lets go of that.
+
+    Arrays that a graph can use as they are (SciPy's ``indices`` as int32, sorted; ``data``) are not copied. NumPy refuses to write
+    to them as long as the graph lives. Do not write to their memory by other ways; give ``copy=True`` if you must.
+
+    Threads may share a graph; runs on the same devices wait for each other. A process that was forked from one that had used
+    the package cannot use it: start processes with 'spawn' or 'forkserver'.
+    """
+
+    __slots__ = ("_core", "_ids", "_native", "_attached", "__weakref__")
+
+    def __init__(self, *_):
+        raise TypeError("a graph is made by hivegraph.graph(...), hivegraph.load(...) or Graph.from_...(...)")
+
+    @classmethod
+    def _of(cls, core, ids=None, lent=()):
+        self = object.__new__(cls)
+        self._core, self._attached, self._native = core, {}, ids is None
+        if ids is None:
+            first, numbers, texts = core.ids()
+            names = texts if numbers is None else numbers
+            if names is not None:
+                names = np.array(names, dtype=object if numbers is None else None)
+            ids = Ids(core.nodes, first or 0, names)
+        self._ids = ids
+        _arrays.keep_unchanged(self, lent)
+        return self
+
+    @classmethod
+    def from_csr(cls, indptr, indices, data=None, *, ids=None, copy=False, name="csr"):
+        """A graph of compressed sparse rows: node u has arcs to `indices[indptr[u]:indptr[u + 1]]`.
+
+        Parameters: `indptr` `[n + 1]`, `indices` `[m]`, whole numbers; `data` `[m]`, weights; `ids` `[n]`, what nodes are called,
+        distinct [default: 0 to n - 1]; `copy`: leave the arrays alone.
+        Raises :class:`InputError` for arrays that make no graph.
+        """
+        offsets = _arrays.whole_numbers(indptr, "indptr")
+        offsets = np.require(offsets.astype(np.int64, copy=copy), requirements=["C", "A"]).view(np.uint64)
+        columns = _arrays.whole_numbers(indices, "indices")
+        weights = None if data is None else _arrays.numbers(data, "data")
+        if weights is not None and len(weights) != len(columns):
+            raise InputError(f"there are {len(columns)} indices and {len(weights)} data; give one for each arc")
+        if copy:
+            columns = columns.copy()
+            weights = None if weights is None else weights.copy()
+        core = _core.Graph.from_csr(offsets, columns, weights, name)
+        lent = [array for array in (offsets, columns, weights) if array is not None]
+        return cls._of(core, _named(ids, core.nodes), lent)
+
+    @classmethod
+    def from_arcs(cls, sources, targets, weights=None, *, nodes=None, ids=None, directed=True, name="arcs"):
+        """A graph of arcs `sources[i] -> targets[i]`, in any order.
+
+        Parameters: `sources`, `targets` `[k]`: what nodes are called, numbers or other objects; `weights` `[k]`; `nodes`: there are
+        so many, and they are called 0 to nodes - 1 [default: those that some arc has, by rising name]; `ids` `[nodes]`: they
+        are called so, and arcs have their places; `directed`: else each arc stands for its reverse, too.
+        Raises :class:`InputError` for arrays of other lengths or types, and nodes out of range.
+        Complexity: a sort of the names, where they are no small whole numbers; then O(n + m).
+        """
+        ends = [_arrays.plain(sources, "sources"), _arrays.plain(targets, "targets")]
+        if len(ends[0]) != len(ends[1]):
+            raise InputError(f"there are {len(ends[0])} sources and {len(ends[1])} targets; give one of each for each arc")
+        if ids is not None:
+            nodes = len(ids)
+        if nodes is None:
+            ends, names = numbered(ends)
+            nodes = len(names)
+            ids = None if names.dtype.kind in "iu" and nodes and names[-1] == nodes - 1 else names
+        ends = [_arrays.whole_numbers(end, what) for end, what in zip(ends, ("sources", "targets"))]
+        weights = None if weights is None else _arrays.numbers(weights, "weights")
+        if weights is not None and len(weights) != len(ends[0]):
+            raise InputError(f"there are {len(ends[0])} arcs and {len(weights)} weights; give one for each arc")
+        core = _core.Graph.from_arcs(int(nodes), *ends, weights, not directed, name)
+        return cls._of(core, _named(ids, core.nodes))
+
+    @classmethod
+    def from_scipy(cls, matrix, *, ids=None, weighted=True, copy=False):
+        """A graph of a square sparse matrix (CSR, CSC, COO or another): `matrix[u, v]`, if stored, is the weight of u -> v.
+
+        A CSR matrix whose rows are sorted is not copied. `weighted=False`: every stored number is an arc of weight 1.
+        """
+        rows, columns = matrix.shape
+        if rows != columns:
+            raise InputError(f"the matrix has {rows} rows and {columns} columns; that of a graph is square")
+        if matrix.format == "coo":
+            weights = matrix.data if weighted else None
+            graph = cls.from_arcs(matrix.row, matrix.col, weights, nodes=rows, name="coo")
+            graph._ids = _named(ids, rows)
+            return graph
+        matrix = matrix.tocsr()
+        data = matrix.data if weighted else None
+        return cls.from_csr(matrix.indptr, matrix.indices, data, ids=ids, copy=copy, name="csr")
+
+    @classmethod
+    def from_pandas(cls, frame, source=None, target=None, weight=None, *, directed=True):
+        """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
+
+        Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
+        usual names (source, src, from; target, dst, to; weight), else the first two are taken, and no weight.
+        """
+        names = list(frame.columns)
+        source, target, weight = _columns(names, source, target, weight)
+        weights = None if weight is None else frame[weight].to_numpy()
+        ends = [frame[end].to_numpy() for end in (source, target)]
+        return cls.from_arcs(*ends, weights, directed=directed, name="table")
+
+    @classmethod
+    def from_arrow(cls, table, source=None, target=None, weight=None, *, directed=True):
+        """As :meth:`from_pandas`, of a table of Arrow."""
+        source, target, weight = _columns(list(table.column_names), source, target, weight)
+        weights = None if weight is None else table.column(weight).to_numpy()
+        ends = [table.column(end).to_numpy() for end in (source, target)]
+        return cls.from_arcs(*ends, weights, directed=directed, name="table")
+
+    @classmethod
+    def from_networkx(cls, graph, weight="weight"):
+        """A graph of one of NetworkX, with its nodes' own names. `weight`: the attribute of edges; None: no weights."""
+        from .nx import convert
+
+        return convert(graph, weight)
+
+    @property
+    def nodes(self):
+        """How many nodes there are."""
+        return self._core.nodes
+
+    @property
+    def arcs(self):
+        """How many arcs there are."""
+        return self._core.arcs
+
+    @property
+    def weighted(self):
+        """Whether arcs have weights."""
+        return self._core.weighted
+
+    @property
+    def ids(self):
+        """`[n]` what each node is called."""
+        return self._ids.array
+
+    def node(self, name):
+        """The node, 0 to n - 1, that is called so. Raises :class:`InputError` where none is."""
+        return self._ids.find(name)
+
+    def is_undirected(self):
+        """Whether each arc has its reverse. O(m) when it is first asked for."""
+        return self._core.undirected()
+
+    def to_csr(self):
+        """`(indptr [n + 1], indices [m], data [m] or None)`, read-only and not copied."""
+        offsets, columns, weights = self._core.csr()
+        weights = None if weights is None else np.asarray(weights)
+        return np.asarray(offsets).view(np.int64), np.asarray(columns), weights
+
+    def to_scipy(self):
+        """The matrix (`scipy.sparse.csr_array`) whose stored numbers are the arcs' weights."""
+        from scipy.sparse import csr_array
+
+        offsets, columns, weights = self.to_csr()
+        weights = np.ones(len(columns), dtype=np.float32) if weights is None else weights
+        return csr_array((weights, columns.astype(np.int64), offsets), shape=(self.nodes, self.nodes))
+
+    def loaded(self, **options):
+        """This graph under options of loading: ``symmetrize='max'``, ``self_loops='drop'``, ``duplicates='min'`` and so on."""
+        core = self._core.applied(json.dumps(_options(options)))
+        return Graph._of(core, None if self._native else Ids(core.nodes, self._ids.first, self._ids.names))
+
+    def save(self, path):
+        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others."""
+        self._core.save(os.fspath(path))
+
+    def release(self):
+        """Lets go of what is laid out of it on devices."""
+        self._core.release()
+
+    def __len__(self):
+        return self.nodes
+
+    def __contains__(self, name):
+        return self._ids._look(name) is not None
+
+    def __repr__(self):
+        weighted = "weighted" if self.weighted else "unweighted"
+        return f"<hivegraph.Graph {self._core.name}: {self.nodes:,} nodes, {self.arcs:,} arcs, {weighted}>"
+
+
+def _options(options):
+    return {name.replace("_", "-"): value for name, value in options.items() if value is not None}
+
+
+def _named(ids, nodes):
+    if ids is None:
+        return Ids(nodes)
+    names = np.asarray(ids)
+    if names.ndim != 1:
+        # Names that are tuples, say.
+        listed = list(ids)
+        names = np.empty(len(listed), dtype=object)
+        names[:] = listed
+    if len(names) != nodes:
+        raise InputError(f"there are {nodes} nodes and {len(names)} ids; give one for each node")
+    if names.dtype.kind in "iu" and nodes:
+        if names[0] >= 0 and bool(np.all(names[1:] - names[:-1] == 1)):
+            return Ids(nodes, int(names[0]))
+        distinct = len(np.unique(names)) == nodes
+    else:
+        distinct = len(set(names.tolist())) == nodes
+    if not distinct:
+        raise InputError("two nodes have the same id; give each its own")
+    return Ids(nodes, 0, names)
+
+
+def _columns(names, *asked):
+    """Names of the columns of sources, targets and weights."""
+    found = []
+    usual = {str(name).lower(): name for name in names}
+    for place, (name, known) in enumerate(zip(asked, (_SOURCES, _TARGETS, _WEIGHTS))):
+        if name is not None and name not in names:
+            raise InputError(f"there is no column {name!r}; there are {', '.join(map(repr, names))}")
+        if name is None:
+            name = next((usual[word] for word in known if word in usual), None)
+        if name is None and place < 2:
+            if len(names) < 2:
+                raise InputError("the table has fewer than two columns; it needs one of sources and one of targets")
+            name = names[place]
+        found.append(name)
+    if found[0] == found[1]:
+        raise InputError(f"column {found[0]!r} would be source and target; name both: source=, target=")
+    return found
+
+
+def load(spec, **options):
+    """A graph of a file or a generator, as ``hive run --graph`` takes them: ``load('web.mtx.gz')``, ``load('rmat:18')``.
+
+    Options are those of loading: ``weights``, ``symmetrize``, ``self_loops``, ``duplicates``, ``relabel`` and others, as
+    ``hive run bfs --help`` lists them. Raises :class:`InputError` with file, line and value for a file that makes no graph.
+    """
+    return Graph._of(_core.Graph.load(os.fspath(spec), json.dumps(_options(options))))
+
+
+def graph(data, *args, **options):
+    """A graph of whatever `data` is: a sparse matrix of SciPy, a table of pandas, Polars or Arrow, a graph of NetworkX, a pair or
+    triple of arrays (sources, targets, weights), or a path or a generator's name.
+
+    More arguments are those of the ``from_`` method of :class:`Graph` that takes `data`.
+    """
+    if isinstance(data, Graph):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return load(data, *args, **options)
+    family = type(data).__module__.split(".")[0]
+    if family == "scipy":
+        return Graph.from_scipy(data, *args, **options)
+    if family == "pandas":
+        return Graph.from_pandas(data, *args, **options)
+    if family == "pyarrow":
+        return Graph.from_arrow(data, *args, **options)
+    if family == "polars":
+        return Graph.from_arrow(data.to_arrow(), *args, **options)
+    if hasattr(data, "is_multigraph"):
+        return Graph.from_networkx(data, *args, **options)
+    if isinstance(data, (tuple, list)) and len(data) in (2, 3) and all(hasattr(part, "__len__") for part in data):
+        return Graph.from_arcs(*data, *args, **options)
+    raise InputError(
+        f"{type(data).__name__} is nothing that a graph is made of; see help(hivegraph.graph), or give sources and targets to "
+        "Graph.from_arcs"
+    )

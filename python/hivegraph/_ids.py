@@ -1,0 +1,103 @@
+"""What the input calls its nodes, and which node is which."""
+
+import numpy as np
+
+from ._errors import InputError
+
+
+class Ids:
+    """Names of the nodes 0 to n - 1: whole numbers that rise by one, or an array of anything."""
+
+    def __init__(self, count, first=0, names=None):
+        self.count, self.first, self.names = count, first, names
+        self._index = None
+        self._rising = names is not None and names.dtype.kind in "iu" and bool(np.all(names[1:] > names[:-1]))
+
+    @property
+    def array(self):
+        """`[n]`, by node."""
+        if self.names is None:
+            return np.arange(self.first, self.first + self.count)
+        return self.names
+
+    def find(self, name):
+        """The node of this name."""
+        node = self._look(name)
+        if node is None:
+            raise InputError(f"there is no node {name!r} in the graph{self._range()}")
+        return node
+
+    def _look(self, name):
+        if self.names is None or self._rising:
+            try:
+                number = int(name)
+                if number != name:
+                    return None
+            except (TypeError, ValueError):
+                return None
+            if self.names is None:
+                node = number - self.first
+                return node if 0 <= node < self.count else None
+            if not int(self.names[0]) <= number <= int(self.names[-1]):
+                return None
+            node = int(np.searchsorted(self.names, number))
+            return node if self.names[node] == number else None
+        if self._index is None:
+            self._index = {name: node for node, name in enumerate(self.names.tolist())}
+        try:
+            return self._index.get(name)
+        except TypeError:
+            return None
+
+    def _range(self):
+        if self.names is None:
+            return f", whose nodes are {self.first} to {self.first + self.count - 1}"
+        return f", which has {self.count} nodes, {self.names[0]!r} to {self.names[-1]!r}"
+
+    def of(self, nodes):
+        """Names of an array of nodes; None where a node is -1."""
+        nodes = np.asarray(nodes)
+        missing = nodes < 0
+        if self.names is None and not missing.any():
+            return nodes.astype(np.int64) + self.first
+        array = self.array
+        if not missing.any():
+            return array[nodes]
+        named = array.astype(object)[np.where(missing, 0, nodes)]
+        named[missing] = None
+        return named
+
+
+def numbered(columns):
+    """Nodes for the names in some columns of equal length: (columns of nodes, names by node, which rise if they can)."""
+    lengths = [len(column) for column in columns]
+    joined = np.concatenate(columns)
+    if joined.dtype.kind in "iu" and joined.size:
+        low, high = int(joined.min()), int(joined.max())
+        if low >= 0 and high < 4 * joined.size + 1024:
+            # Few names are left out: marks are cheaper than a sort.
+            there = np.zeros(high + 1, dtype=bool)
+            there[joined] = True
+            names = np.flatnonzero(there)
+            if len(names) == high + 1:
+                nodes = joined
+            else:
+                nodes = (np.cumsum(there, dtype=np.int64) - 1)[joined]
+            return np.split(nodes, np.cumsum(lengths)[:-1]), names
+    if joined.dtype.kind == "O":
+        missing = [i for i, name in enumerate(joined.tolist()) if name is None or name != name]
+        if missing:
+            raise InputError(f"row {missing[0] % lengths[0]} names no node; leave it out")
+        try:
+            names = np.array(sorted(set(joined.tolist())), dtype=object)
+        except TypeError:
+            names = np.empty(len(set(joined.tolist())), dtype=object)
+            names[:] = list(dict.fromkeys(joined.tolist()))
+        index = {name: node for node, name in enumerate(names.tolist())}
+        nodes = np.fromiter((index[name] for name in joined.tolist()), dtype=np.int64, count=len(joined))
+    else:
+        if joined.dtype.kind == "f" and np.isnan(joined).any():
+            at = int(np.argmax(np.isnan(joined)))
+            raise InputError(f"row {at % lengths[0]} names no node; leave it out")
+        names, nodes = np.unique(joined, return_inverse=True)
+    return np.split(nodes, np.cumsum(lengths)[:-1]), names

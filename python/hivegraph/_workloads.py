@@ -1,0 +1,135 @@
+"""The workloads as functions, made of what the engine says of them."""
+
+import inspect
+import json
+import os
+import re
+import textwrap
+
+from . import _core
+from ._errors import InputError
+from ._graph import Graph, graph as made
+from ._result import Result
+
+# Kinds of values that are nodes: one, or several.
+_ONE, _SEVERAL = {"ID"}, {"SEEDS", "SOURCES", "TARGETS"}
+# Options of the program that a function has no use for: its arguments and its result have their place.
+_ELSEWHERE = {"graph", "load", "config", "json", "output", "output-format", "top", "ranks", "rendezvous", "on-failure"}
+_CHOICES = re.compile(r"all|(first|random|connected|file):.+")
+
+
+def _find():
+    table = {}
+    for entry in _core.workloads():
+        for name in (entry["name"], *entry["aliases"]):
+            table[name] = entry
+    return table
+
+
+_table = None
+
+
+def table():
+    """Name and aliases of each workload, and what the engine says of it."""
+    global _table
+    if _table is None:
+        _table = _find()
+    return _table
+
+
+def _takes(entry):
+    """Its options: those of its own first, then those of every run. Those of loading are a graph's."""
+    for name, value, what, group in entry["options"]:
+        if name not in _ELSEWHERE and group not in ("Graph", "Loading", "Configuration"):
+            yield name, value, what, group
+
+
+def _word(graph, kind, option, value):
+    """The value of an option as the engine reads it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if graph is None or kind not in _ONE | _SEVERAL:
+        return value.item() if hasattr(value, "item") else value
+    several = kind in _SEVERAL and not isinstance(value, (str, bytes, tuple)) and hasattr(value, "__iter__")
+    if not several:
+        if isinstance(value, str) and value not in graph and kind in _SEVERAL:
+            if _CHOICES.fullmatch(value):
+                return value
+            if all(part in graph for part in _parts(graph, value)):
+                value, several = _parts(graph, value), True
+    values = list(value) if several else [value]
+    if not values:
+        raise InputError(f"{option} is empty; give at least one node")
+    if graph._native:
+        words = [str(graph.ids[graph.node(one)]) for one in values]
+        if any("," in word or ":" in word for word in words) and kind in _SEVERAL:
+            raise InputError(f"{option}: names with commas or colons are for a file: {option}='file:PATH'")
+    else:
+        words = [str(graph.node(one)) for one in values]
+    return words[0] if kind in _ONE else ",".join(words)
+
+
+def _parts(graph, text):
+    parts = [part.strip() for part in text.split(",")]
+    return [int(part) if part not in graph and part.isdecimal() else part for part in parts]
+
+
+def function(entry):
+    """The function of a workload."""
+    options = {name.replace("-", "_"): (name, value) for name, value, _, _ in _takes(entry)}
+    first = next(iter(options), None)
+    # A start may be given without its name.
+    leading = first if first and options[first][1] in _ONE | _SEVERAL else None
+    name, of_graph = entry["name"], entry["of_graph"]
+
+    def run(*args, **given):
+        arguments = signature.bind(*args, **given).arguments
+        graph = made(arguments.pop("graph")) if of_graph else None
+        asked = {}
+        for key, value in arguments.items():
+            option, kind = options[key]
+            word = _word(graph, kind, key, value)
+            if word is not None:
+                asked[option] = word
+        text = json.dumps(asked)
+        answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
+        return Result(answer, graph)
+
+    kinds = inspect.Parameter
+    parameters = [kinds("graph", kinds.POSITIONAL_OR_KEYWORD)] if of_graph else []
+    for key in options:
+        kind = kinds.POSITIONAL_OR_KEYWORD if key == leading else kinds.KEYWORD_ONLY
+        parameters.append(kinds(key, kind, default=None))
+    signature = inspect.Signature(parameters)
+    run.__signature__ = signature
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = "hivegraph"
+    run.__doc__ = _doc(entry)
+    return run
+
+
+def _doc(entry):
+    lines = [entry["about"] + ".", ""]
+    if entry["of_graph"]:
+        lines += ["Parameters", "----------", "graph : Graph, or anything that hivegraph.graph() takes"]
+    group_before = None
+    for name, value, what, group in _takes(entry):
+        if group != group_before and group:
+            lines += ["", group, "-" * len(group)]
+        group_before = group
+        lines.append(f"{name.replace('-', '_')} : {value or 'BOOL'}")
+        lines += textwrap.wrap(_pythonic(what), 100, initial_indent="    ", subsequent_indent="    ")
+    lines += ["", "Returns", "-------", "Result: columns of [n] values, times and the record of the run; see help(hivegraph.Result)."]
+    lines += ["", "Raises", "------", "InputError, MachineError, FaultError; VerificationError with verify=True."]
+    lines += ["", f"Definition, complexity and source: docs/workloads.md, {entry['name']}."]
+    return "\n".join(lines)
+
+
+def _pythonic(text):
+    """Flags of the program as keyword arguments."""
+    return re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), text)
+
+
+__all__ = ["Graph", "function", "table"]

@@ -1,0 +1,136 @@
+//! What a run has answered, as columns that NumPy looks at where they are.
+
+use crate::error::bug;
+use hivegraph::io::{Column as Values, Table};
+use hivegraph::report::Record;
+use hivegraph::run::{Outcome, Verdict};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::any::Any;
+use std::sync::Arc;
+
+/// What a run has answered.
+#[pyclass(frozen, module = "hivegraph._core")]
+pub struct Answer(pub Arc<Outcome>);
+
+/// A column of an answer: `numpy.asarray` sees it without a copy, and keeps the answer alive.
+#[pyclass(frozen, module = "hivegraph._core")]
+pub struct Column {
+    /// Held for the values.
+    _owner: Arc<dyn Any + Send + Sync>,
+    at: usize,
+    length: usize,
+    kind: &'static str,
+}
+
+impl Column {
+    /// Of `length` values that `owner` keeps at `at`.
+    pub fn new(
+        owner: Arc<dyn Any + Send + Sync>,
+        at: usize,
+        length: usize,
+        kind: &'static str,
+    ) -> Column {
+        Column { _owner: owner, at, length, kind }
+    }
+}
+
+impl Answer {
+    fn table_of(&self, paths: bool) -> Option<Table<'_>> {
+        match paths {
+            true => self.0.paths.as_ref().map(|paths| paths.table()),
+            false => Some(self.0.answer.table()),
+        }
+    }
+
+    fn listed(&self, paths: bool) -> Vec<(String, &'static str, Column)> {
+        let Some(table) = self.table_of(paths) else { return Vec::new() };
+        let column = |(name, values): &(String, Values<'_>)| {
+            let (means, kind, at, length) = match values {
+                Values::F32(all) => ("number", "<f4", all.as_ptr() as usize, all.len()),
+                Values::F64(all) | Values::Distance(all) => {
+                    ("number", "<f8", all.as_ptr() as usize, all.len())
+                }
+                Values::Total(all) => ("number", "<u8", all.as_ptr() as usize, all.len()),
+                Values::Value(all) => ("number", "<u4", all.as_ptr() as usize, all.len()),
+                Values::Count(all) | Values::Maybe(all) => {
+                    ("count", "<u4", all.as_ptr() as usize, all.len())
+                }
+                Values::Node(all) => ("node", "<u4", all.as_ptr() as usize, all.len()),
+            };
+            (name.clone(), means, Column::new(self.0.clone(), at, length, kind))
+        };
+        table.columns().iter().map(column).collect()
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// Name, what the values mean (number, count, node) and values of each column.
+    fn columns(&self) -> Vec<(String, &'static str, Column)> {
+        self.listed(false)
+    }
+
+    /// The same of the paths that were asked for.
+    fn paths(&self) -> Vec<(String, &'static str, Column)> {
+        self.listed(true)
+    }
+
+    /// The record of the run, as JSON.
+    fn record(&self) -> PyResult<String> {
+        serde_json::to_string(&Record::of(&self.0)).map_err(|error| bug(&error.to_string()))
+    }
+
+    /// Whether the answer was checked: yes, partly, no, or None where nobody asked; and what is to be said of it.
+    fn verified(&self) -> Option<(&'static str, Option<String>)> {
+        let checked = self.0.verification.as_ref()?;
+        let verdict = match checked.verdict {
+            Verdict::Yes => "yes",
+            Verdict::Partly => "partly",
+            Verdict::No => "no",
+        };
+        Some((verdict, checked.message.clone()))
+    }
+
+    /// Milliseconds of each run.
+    fn runs_ms(&self) -> Vec<f64> {
+        self.0.answer.measured().runs.iter().map(|run| run.total_ms).collect()
+    }
+
+    /// Milliseconds of each stage: loading, building, laying out, the last run, bringing the answer here.
+    fn stages_ms(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let (origin, measured) = (&self.0.job.graph.origin, self.0.answer.measured());
+        let stages = PyDict::new(py);
+        stages.set_item("load", origin.load_ms)?;
+        stages.set_item("build", origin.build_ms)?;
+        stages.set_item("prepare", self.0.prepare.prepare_ms + self.0.prepare.upload_ms)?;
+        stages.set_item("compile", self.0.prepare.compile_ms)?;
+        stages.set_item("run", measured.runs.last().map_or(0.0, |run| run.total_ms))?;
+        stages.set_item("download", measured.download_ms + measured.chains_ms)?;
+        Ok(stages.unbind())
+    }
+
+    /// What ran on what, in a line.
+    fn summary(&self) -> String {
+        let lines = self.0.answer.lines();
+        lines.iter().map(|(name, text)| format!("{name}: {text}")).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The name of the workload.
+    fn workload(&self) -> &'static str {
+        self.0.job.workload.name
+    }
+}
+
+#[pymethods]
+impl Column {
+    #[getter]
+    fn __array_interface__(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (self.length,))?;
+        interface.set_item("typestr", self.kind)?;
+        interface.set_item("data", (self.at, true))?;
+        Ok(interface.unbind())
+    }
+}

@@ -1,0 +1,95 @@
+//! Arrays of NumPy as the engine takes them. `hivegraph/_arrays.py` hands over contiguous ones of the types that are here.
+
+use crate::error::bug;
+use hivegraph::{Error, Result};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// An array that Python holds. The package keeps others from writing to it (`_arrays.py`).
+pub struct Lent<T: Element>(PyBuffer<T>);
+
+impl<T: Element> Lent<T> {
+    pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Lent<T>> {
+        let buffer = PyBuffer::<T>::get(array)?;
+        let aligned = buffer.buf_ptr().cast::<T>().is_aligned();
+        match buffer.is_c_contiguous() && buffer.dimensions() == 1 && aligned {
+            true => Ok(Lent(buffer)),
+            false => Err(bug("an array that is not one contiguous row")),
+        }
+    }
+}
+
+impl<T: Element> AsRef<[T]> for Lent<T> {
+    fn as_ref(&self) -> &[T] {
+        match self.0.item_count() {
+            0 => &[],
+            // SAFETY: the buffer has that many T in one contiguous, aligned row, and stays where it is while it is exported. The
+            // package has made the array read-only for as long as the graph lives; who writes to it by other ways than Python's
+            // arrays is told that he must not (`Graph` in `hivegraph/_graph.py`).
+            count => unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), count) },
+        }
+    }
+}
+
+/// Row offsets or neighbours in 64 bits, as 32.
+pub fn narrowed(ids: &[i64], what: &str) -> Result<Vec<u32>> {
+    let narrow = |(i, id): (usize, &i64)| {
+        u32::try_from(*id).map_err(|_| {
+            Error::input(format!(
+                "{what}[{i}] is {id}; nodes are numbered from 0, at most 4294967294 of them"
+            ))
+        })
+    };
+    ids.iter().enumerate().map(narrow).collect()
+}
+
+/// Ids in 32 or 64 bits.
+pub enum Ids {
+    Narrow(Arc<Lent<u32>>),
+    Wide(Lent<i64>),
+}
+
+impl Ids {
+    pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Ids> {
+        match item_size(array)? {
+            4 => Ok(Ids::Narrow(Arc::new(Lent::of(array)?))),
+            _ => Ok(Ids::Wide(Lent::of(array)?)),
+        }
+    }
+}
+
+/// Weights of any type that NumPy adds up.
+pub enum Weights {
+    F32(Lent<f32>),
+    F64(Lent<f64>),
+    I32(Lent<i32>),
+    I64(Lent<i64>),
+}
+
+impl Weights {
+    pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Weights> {
+        let kind: String = array.getattr("dtype")?.getattr("str")?.extract()?;
+        Ok(match kind.trim_start_matches(['<', '>', '=', '|']) {
+            "f4" => Weights::F32(Lent::of(array)?),
+            "f8" => Weights::F64(Lent::of(array)?),
+            "i4" => Weights::I32(Lent::of(array)?),
+            "i8" => Weights::I64(Lent::of(array)?),
+            other => return Err(bug(&format!("weights of type {other}"))),
+        })
+    }
+
+    /// Rounded to f32.
+    pub fn rounded(&self) -> Vec<f32> {
+        match self {
+            Weights::F32(all) => all.as_ref().to_vec(),
+            Weights::F64(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
+            Weights::I32(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
+            Weights::I64(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
+        }
+    }
+}
+
+fn item_size(array: &Bound<'_, PyAny>) -> PyResult<usize> {
+    array.getattr("itemsize")?.extract()
+}

@@ -1,0 +1,48 @@
+//! Fleets that stay open: the second question to the same devices costs the run alone.
+
+use crate::wait::wait;
+use hivegraph::fleet::{Fleet, FleetConfig};
+use hivegraph::{Error, Result};
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A fleet. Who computes on it holds the lock.
+pub type Shared = Arc<Mutex<Fleet>>;
+
+/// By what was asked for.
+static OPEN: Mutex<Option<HashMap<String, Shared>>> = Mutex::new(None);
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The fleet that was asked for, and its name.
+pub fn fleet(config: FleetConfig) -> Result<(String, Shared)> {
+    let name = format!("{config:?}");
+    let mut open = lock(&OPEN);
+    let open = open.get_or_insert_default();
+    if let Some(fleet) = open.get(&name) {
+        return Ok((name, fleet.clone()));
+    }
+    let fleet = Arc::new(Mutex::new(Fleet::open(config)?));
+    open.insert(name.clone(), fleet.clone());
+    Ok((name, fleet))
+}
+
+/// A fleet on which something has failed is of no use any more.
+pub fn forget_failed(name: &str, error: &Error) {
+    if matches!(error, Error::Fault { .. } | Error::Device { .. } | Error::Lost(_)) {
+        lock(&OPEN).iter_mut().for_each(|open| _ = open.remove(name));
+    }
+}
+
+/// Closes all fleets that no graph is on: their GPUs are free afterwards.
+#[pyfunction]
+pub fn close(py: Python<'_>) -> PyResult<()> {
+    let closed = lock(&OPEN).take();
+    wait(py, move || {
+        drop(closed);
+        Ok(())
+    })
+}

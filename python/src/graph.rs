@@ -1,0 +1,310 @@
+//! A graph, where it came from, and the layouts that it has on fleets.
+
+use crate::answer::{Answer, Column};
+use crate::arrays::{Ids, Lent, Weights, narrowed};
+use crate::error::raised;
+use crate::fleets::{Shared, fleet, forget_failed, lock};
+use crate::wait::wait;
+use hivegraph::graph::{NodeId, Origin, SharedSlice};
+use hivegraph::io::{LoadOptions, apply, load_with, write_graph};
+use hivegraph::layout::{Form, Layouts, Prepared};
+use hivegraph::run::{Job, RunConfig, Workload, prepare, workload};
+use hivegraph::{Error, Result};
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// A graph.
+#[pyclass(frozen, module = "hivegraph._core")]
+pub struct Graph(Arc<Held>);
+
+/// The graph and what is laid out of it.
+struct Held {
+    graph: Arc<hivegraph::graph::Graph>,
+    /// By fleet and options of the layout. The fleet stays as long as the layout.
+    prepared: Mutex<HashMap<String, (Arc<Prepared>, Shared)>>,
+    /// By options of the layout: what the host has laid out.
+    layouts: Mutex<HashMap<String, Arc<Mutex<Layouts>>>>,
+}
+
+/// Of a graph that Python made.
+fn origin(name: &str, weighted: bool) -> Origin {
+    Origin {
+        dataset: name.into(),
+        graph_file: name.into(),
+        format: "python".into(),
+        weights: if weighted { "file" } else { "unit" }.into(),
+        ..Origin::default()
+    }
+}
+
+/// Options as JSON.
+fn options<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Error::input(error.to_string().replace('`', "'")))
+}
+
+#[pymethods]
+impl Graph {
+    /// Of a file or a generator.
+    #[staticmethod]
+    fn load(py: Python<'_>, spec: String, load: &str) -> PyResult<Graph> {
+        let load: LoadOptions = options(load).map_err(|error| raised(py, &error))?;
+        wait(py, move || load_with(&spec, &load).map(Graph::of))
+    }
+
+    /// Of compressed sparse rows, which stay where they are if they are sorted: offsets of 64 bits, neighbours of 32 or 64.
+    #[staticmethod]
+    fn from_csr(
+        py: Python<'_>,
+        offsets: &Bound<'_, PyAny>,
+        columns: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Graph> {
+        let offsets: SharedSlice<u64> = Arc::new(Lent::<u64>::of(offsets)?);
+        let columns = Ids::of(columns)?;
+        let weights = weights.map(Weights::of).transpose()?;
+        let origin = origin(name, weights.is_some());
+        wait(py, move || {
+            let columns: SharedSlice<u32> = match columns {
+                Ids::Narrow(same) => same,
+                Ids::Wide(wide) => Arc::new(narrowed(wide.as_ref(), "columns")?),
+            };
+            let bring = |weights: Weights| -> Box<dyn Fn() -> Result<Vec<f32>> + Send + Sync> {
+                Box::new(move || Ok(weights.rounded()))
+            };
+            let graph = hivegraph::graph::Graph::from_shared_csr(
+                offsets,
+                columns,
+                weights.map(bring),
+                origin,
+            );
+            graph.map(Graph::of)
+        })
+    }
+
+    /// Of arcs between nodes 0 to `nodes` - 1, in any order; `undirected`: each stands for itself and its reverse.
+    #[staticmethod]
+    fn from_arcs(
+        py: Python<'_>,
+        nodes: u64,
+        sources: &Bound<'_, PyAny>,
+        targets: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+        undirected: bool,
+        name: &str,
+    ) -> PyResult<Graph> {
+        let ends = [Ids::of(sources)?, Ids::of(targets)?];
+        let weights = weights.map(Weights::of).transpose()?;
+        let origin = origin(name, weights.is_some());
+        wait(py, move || {
+            let [mut sources, mut targets] = [Vec::new(), Vec::new()];
+            for ((ids, all), what) in
+                ends.into_iter().zip([&mut sources, &mut targets]).zip(["sources", "targets"])
+            {
+                *all = match ids {
+                    Ids::Narrow(same) => (*same).as_ref().to_vec(),
+                    Ids::Wide(wide) => narrowed(wide.as_ref(), what)?,
+                };
+            }
+            let mut weights = weights.map(|weights| weights.rounded());
+            if undirected && sources.len() == targets.len() {
+                for arc in 0..sources.len() {
+                    let (u, v) = (sources[arc], targets[arc]);
+                    if u != v {
+                        sources.push(v);
+                        targets.push(u);
+                        if let Some(all) = &mut weights {
+                            let weight = all.get(arc).copied();
+                            all.extend(weight);
+                        }
+                    }
+                }
+            }
+            let weights = weights.as_deref();
+            let graph = hivegraph::graph::Graph::from_arcs(
+                nodes as usize,
+                &sources,
+                &targets,
+                weights,
+                origin,
+            );
+            graph.map(Graph::of)
+        })
+    }
+
+    /// This graph under options of loading: symmetrized, without loops, and so on.
+    fn applied(&self, py: Python<'_>, load: &str) -> PyResult<Graph> {
+        let load: LoadOptions = options(load).map_err(|error| raised(py, &error))?;
+        let graph = self.0.graph.clone();
+        wait(py, move || apply((*graph).clone(), &load).map(Graph::of))
+    }
+
+    /// Writes it, in the format that the ending of the path names.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let graph = self.0.graph.clone();
+        wait(py, move || write_graph(&graph, &path))
+    }
+
+    #[getter]
+    fn nodes(&self) -> usize {
+        self.0.graph.nodes()
+    }
+
+    #[getter]
+    fn arcs(&self) -> u64 {
+        self.0.graph.arcs()
+    }
+
+    #[getter]
+    fn weighted(&self) -> bool {
+        self.0.graph.is_weighted()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.graph.origin.dataset
+    }
+
+    /// Whether each arc has its reverse.
+    fn undirected(&self, py: Python<'_>) -> PyResult<bool> {
+        let graph = self.0.graph.clone();
+        wait(py, move || Ok(graph.is_undirected()))
+    }
+
+    /// The input's ids: the first, where they are numbers that rise by one; else all of them, numbers or texts.
+    fn ids(&self) -> (Option<u64>, Option<Vec<u64>>, Option<Vec<String>>) {
+        let graph = &self.0.graph;
+        let all = 0..graph.nodes() as u32;
+        if graph.has_text_ids() {
+            let text = |v| match graph.id(v) {
+                NodeId::Text(name) => name.to_string(),
+                NodeId::Number(id) => id.to_string(),
+            };
+            return (None, None, Some(all.map(text).collect()));
+        }
+        match graph.names() {
+            None => (Some(graph.id_range().0), None, None),
+            Some(_) => (None, Some(all.map(|v| graph.input_id(v)).collect()), None),
+        }
+    }
+
+    /// The node that the input calls so.
+    fn node(&self, id: &str) -> Option<u32> {
+        self.0.graph.node_of_text(id)
+    }
+
+    /// Where each node's row begins, its neighbours, and the weights of these arcs.
+    fn csr(&self, py: Python<'_>) -> PyResult<(Column, Column, Option<Column>)> {
+        let graph = self.0.graph.clone();
+        wait(py, move || {
+            graph.load()?;
+            let column = |at, length, kind| Column::new(graph.clone(), at, length, kind);
+            let (offsets, columns) = (graph.offsets(), graph.columns());
+            let weights = graph.weights();
+            Ok((
+                column(offsets.as_ptr() as usize, offsets.len(), "<u8"),
+                column(columns.as_ptr() as usize, columns.len(), "<u4"),
+                weights.map(|all| column(all.as_ptr() as usize, all.len(), "<f4")),
+            ))
+        })
+    }
+
+    /// Runs a workload, with options as in a configuration file.
+    fn run(&self, py: Python<'_>, name: &str, options: &str) -> PyResult<Answer> {
+        let workload = known(py, name)?;
+        let (held, text) = (self.0.clone(), options.to_string());
+        wait(py, move || held.run(workload, &text))
+    }
+
+    /// Lets go of what is laid out of it, on all fleets.
+    fn release(&self) {
+        lock(&self.0.prepared).clear();
+        lock(&self.0.layouts).clear();
+    }
+}
+
+impl Graph {
+    fn of(graph: hivegraph::graph::Graph) -> Graph {
+        let (prepared, layouts) = Default::default();
+        Graph(Arc::new(Held { graph: Arc::new(graph), prepared, layouts }))
+    }
+}
+
+impl Held {
+    fn run(&self, workload: &'static Workload, text: &str) -> Result<Answer> {
+        let (mut config, weighted) = read(text)?;
+        config.graph = Some(self.graph.origin.graph_file.clone());
+        // Layouts look at weights from loops whose threads cannot bring them.
+        let unweighted = workload.form.is_topology() || workload.form == Form::Plain;
+        if !unweighted || weighted || config.verify.is_wanted() {
+            self.graph.load()?;
+        }
+        let job = Job::new(workload, config, self.graph.clone())?;
+        let (name, fleet) = fleet(job.config.fleet())?;
+        let open = lock(&fleet);
+        let options = job.config.prepare();
+        let (layout, key) = (format!("{:?}", options.layout), format!("{name} {options:?}"));
+        let there = lock(&self.prepared).get(&key).map(|(prepared, _)| prepared.clone());
+        let prepared = match there {
+            Some(prepared) => prepared,
+            None => {
+                let layouts = lock(&self.layouts).entry(layout).or_default().clone();
+                let graph = self.graph.clone();
+                let made = Arc::new(Prepared::with_layouts(&open, graph, options, layouts)?);
+                lock(&self.prepared).insert(key.clone(), (made.clone(), fleet.clone()));
+                made
+            }
+        };
+        let answer = job.query.check_memory(open.info()).and_then(|()| {
+            let report = prepared.report(&open, workload.form)?;
+            let answer = job.solve(&open, &prepared)?;
+            let verification = job.check(&open, &prepared, &*answer)?;
+            Ok(job.outcome(&open, &report, answer, verification))
+        });
+        if let Err(error) = &answer {
+            lock(&self.prepared).remove(&key);
+            forget_failed(&name, error);
+        }
+        let outcome = answer?;
+        outcome.verified()?;
+        Ok(Answer(Arc::new(outcome)))
+    }
+}
+
+/// A workload on an array, which needs no graph.
+#[pyfunction]
+pub fn run_on_array(py: Python<'_>, name: &str, options: &str) -> PyResult<Answer> {
+    let (workload, text) = (known(py, name)?, options.to_string());
+    wait(py, move || {
+        let job = Job::on_array(workload, read(&text)?.0)?;
+        let (name, fleet) = fleet(job.config.fleet())?;
+        let open = lock(&fleet);
+        let run = || {
+            let prepared = prepare(&job, None, &open)?;
+            let report = prepared.report(&open, Form::Array)?;
+            let answer = job.solve(&open, &prepared)?;
+            let verification = job.check(&open, &prepared, &*answer)?;
+            Ok(job.clone().outcome(&open, &report, answer, verification))
+        };
+        let outcome = run().inspect_err(|error| forget_failed(&name, error))?;
+        outcome.verified()?;
+        Ok(Answer(Arc::new(outcome)))
+    })
+}
+
+/// Options of a run, and whether they make weights of arcs count where they need not. Several processes are the program's: here
+/// each is by itself.
+fn read(text: &str) -> Result<(RunConfig, bool)> {
+    let asked: Map<String, Value> = options(text)?;
+    let mut config = RunConfig::default().with(&asked)?.0;
+    config.ranks = "none".parse()?;
+    Ok((config, asked.get("weighted").is_some_and(|weighted| *weighted == true)))
+}
+
+fn known(py: Python<'_>, name: &str) -> PyResult<&'static Workload> {
+    workload(name).ok_or_else(|| raised(py, &Error::input(format!("{name}: no workload"))))
+}

@@ -1,0 +1,51 @@
+//! Work on a thread of its own, so that Python goes on meanwhile: other threads run, and Ctrl-C ends the wait.
+
+use crate::error::{bug, raised};
+use hivegraph::Result;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// How often it is looked whether somebody pressed Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The process that has used the engine first. A fork of it has none of its threads.
+static PROCESS: OnceLock<u32> = OnceLock::new();
+
+/// Does `work` while others run. Where Ctrl-C ends the wait, the work goes on until it is done; what it answers is dropped.
+pub fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let own = std::process::id();
+    if *PROCESS.get_or_init(|| own) != own {
+        return Err(pyo3::exceptions::PyRuntimeError::new_err(
+            "this process was forked from one that had used hivegraph, whose threads it lacks; start processes with \
+             multiprocessing's method 'spawn' or 'forkserver'",
+        ));
+    }
+    let (to, mut answers) = sync_channel(1);
+    let job = move || {
+        let _ = to.send(catch_unwind(AssertUnwindSafe(work)));
+    };
+    std::thread::Builder::new().name("hive-python".into()).spawn(job)?;
+    loop {
+        let (back, answer) = py.detach(move || {
+            let answer = answers.recv_timeout(LOOK);
+            (answers, answer)
+        });
+        answers = back;
+        match answer {
+            Ok(Ok(done)) => return done.map_err(|error| raised(py, &error)),
+            Ok(Err(panic)) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                return Err(bug(text.unwrap_or("it panicked")));
+            }
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(bug("a thread has gone")),
+        }
+    }
+}
