@@ -1,2 +1,82 @@
+"""What NetworkX asks of the backend before it imports it."""
+
+_FUNCTION = "`weight` names an attribute"
+_TIES = f"{_FUNCTION}; of several shortest paths it may return another than NetworkX"
+_UNSORTED = "without `sort_neighbors`"
+
+# The functions that are served, and their limits. Weights are always such that float32 holds them exactly, finite and 0 or more; where
+# they are not, NetworkX does the work.
+FUNCTIONS = {
+    "single_source_shortest_path_length": "",
+    "single_target_shortest_path_length": "",
+    "all_pairs_shortest_path_length": "",
+    "single_source_shortest_path": "",
+    "single_target_shortest_path": "",
+    "all_pairs_shortest_path": "",
+    "bidirectional_shortest_path": "of several shortest paths it may return another than NetworkX",
+    "has_path": "",
+    "bfs_edges": _UNSORTED,
+    "bfs_tree": _UNSORTED,
+    "bfs_predecessors": _UNSORTED,
+    "bfs_successors": _UNSORTED,
+    "bfs_layers": "",
+    "descendants_at_distance": "",
+    "descendants": "",
+    "ancestors": "",
+    "multi_source_dijkstra": _TIES,
+    "multi_source_dijkstra_path": _TIES,
+    "multi_source_dijkstra_path_length": _FUNCTION,
+    "single_source_dijkstra": _TIES,
+    "single_source_dijkstra_path": _TIES,
+    "single_source_dijkstra_path_length": _FUNCTION,
+    "dijkstra_path": _TIES,
+    "dijkstra_path_length": _FUNCTION,
+    "bidirectional_dijkstra": _TIES,
+    "single_source_bellman_ford": _TIES,
+    "single_source_bellman_ford_path": _TIES,
+    "single_source_bellman_ford_path_length": _FUNCTION,
+    "bellman_ford_path": _TIES,
+    "bellman_ford_path_length": _FUNCTION,
+    "all_pairs_dijkstra": _TIES,
+    "all_pairs_dijkstra_path": _TIES,
+    "all_pairs_dijkstra_path_length": _FUNCTION,
+    "all_pairs_bellman_ford_path": _TIES,
+    "all_pairs_bellman_ford_path_length": _FUNCTION,
+    "connected_components": "",
+    "number_connected_components": "",
+    "is_connected": "",
+    "node_connected_component": "",
+    "weakly_connected_components": "",
+    "number_weakly_connected_components": "",
+    "is_weakly_connected": "",
+    "strongly_connected_components": "in the order of their first nodes",
+    "number_strongly_connected_components": "",
+    "is_strongly_connected": "",
+    "pagerank": "ranks are float32: `tol` times the number of nodes is at least 1e-6; no `nstart`, no `dangling`",
+    "betweenness_centrality": "without `weight`",
+    "katz_centrality": "`beta` is a number; no `nstart`, no `weight`",
+    "degree_centrality": "",
+    "in_degree_centrality": "",
+    "out_degree_centrality": "",
+    "core_number": "",
+    "k_core": "",
+    "k_shell": "",
+    "k_crust": "",
+    "k_corona": "",
+    "triangles": "",
+    "clustering": "undirected, without `weight`",
+    "average_clustering": "undirected, without `weight`",
+    "transitivity": "undirected graphs",
+}
+
+
 def info():
-    return {}
+    """The entry of NetworkX's table of backends."""
+    return {
+        "backend_name": "hivegraph",
+        "project": "hivegraph",
+        "package": "hivegraph.nx",
+        "short_summary": "Graph analytics on GPUs and CPUs",
+        "default_config": {"devices": "auto"},
+        "functions": {name: {"additional_docs": limit} if limit else {} for name, limit in FUNCTIONS.items()},
+    }

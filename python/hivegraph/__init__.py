@@ -50,7 +50,7 @@ def __getattr__(name):
     if entry is None:
         known = ", ".join(workloads())
         raise AttributeError(f"hivegraph has no {name!r}; the workloads are {known}")
-    made = globals()[name] = _workloads.function(entry)
+    made = globals()[name] = _workloads.named(name)
     return made
 
 

@@ -1,5 +1,6 @@
 """The workloads as functions, made of what the engine says of them."""
 
+import functools
 import inspect
 import json
 import os
@@ -76,8 +77,14 @@ def _parts(graph, text):
     return [int(part) if part not in graph and part.isdecimal() else part for part in parts]
 
 
+@functools.cache
+def named(name):
+    """The function of the workload of this name."""
+    return function(table()[name])
+
+
 def function(entry):
-    """The function of a workload."""
+    """The function that an entry describes."""
     options = {name.replace("-", "_"): (name, value) for name, value, _, _ in _takes(entry)}
     first = next(iter(options), None)
     # A start may be given without its name.
@@ -132,4 +139,4 @@ def _pythonic(text):
     return re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), text)
 
 
-__all__ = ["Graph", "function", "table"]
+__all__ = ["named", "table"]

@@ -57,6 +57,13 @@ impl Ids {
             _ => Ok(Ids::Wide(Lent::of(array)?)),
         }
     }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Ids::Narrow(all) => (**all).as_ref().len(),
+            Ids::Wide(all) => all.as_ref().len(),
+        }
+    }
 }
 
 /// Weights of any type that NumPy adds up.

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Column};
 use crate::arrays::{Ids, Lent, Weights, narrowed};
 use crate::error::raised;
 use crate::fleets::{Shared, fleet, forget_failed, lock};
-use crate::wait::wait;
+use crate::wait::{wait, wait_for_arcs};
 use hivegraph::graph::{NodeId, Origin, SharedSlice};
 use hivegraph::io::{LoadOptions, apply, load_with, write_graph};
 use hivegraph::layout::{Form, Layouts, Prepared};
@@ -68,7 +68,8 @@ impl Graph {
         let columns = Ids::of(columns)?;
         let weights = weights.map(Weights::of).transpose()?;
         let origin = origin(name, weights.is_some());
-        wait(py, move || {
+        let arcs = columns.len();
+        wait_for_arcs(py, arcs, move || {
             let columns: SharedSlice<u32> = match columns {
                 Ids::Narrow(same) => same,
                 Ids::Wide(wide) => Arc::new(narrowed(wide.as_ref(), "columns")?),
@@ -100,7 +101,8 @@ impl Graph {
         let ends = [Ids::of(sources)?, Ids::of(targets)?];
         let weights = weights.map(Weights::of).transpose()?;
         let origin = origin(name, weights.is_some());
-        wait(py, move || {
+        let arcs = ends[0].len();
+        wait_for_arcs(py, arcs, move || {
             let [mut sources, mut targets] = [Vec::new(), Vec::new()];
             for ((ids, all), what) in
                 ends.into_iter().zip([&mut sources, &mut targets]).zip(["sources", "targets"])

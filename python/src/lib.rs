@@ -5,6 +5,7 @@ mod arrays;
 mod error;
 mod fleets;
 mod graph;
+mod order;
 mod wait;
 
 use pyo3::prelude::*;
@@ -17,6 +18,8 @@ mod _core {
     use crate::fleets::close;
     #[pymodule_export]
     use crate::graph::{Graph, run_on_array};
+    #[pymodule_export]
+    use crate::order::bfs_order;
 
     use hivegraph::run::{WORKLOADS, Workload};
     use pyo3::prelude::*;

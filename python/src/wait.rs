@@ -14,18 +14,40 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The process that has used the engine first. A fork of it has none of its threads.
 static PROCESS: OnceLock<u32> = OnceLock::new();
 
+/// Arcs up to which a graph is made sooner than Ctrl-C is pressed.
+const SMALL: usize = 1 << 20;
+
+/// The same, at once where there are few arcs.
+pub fn wait_for_arcs<T: Send + 'static>(
+    py: Python<'_>,
+    arcs: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if arcs > SMALL {
+        return wait(py, work);
+    }
+    check_process()?;
+    py.detach(work).map_err(|error| raised(py, &error))
+}
+
+/// Refuses a fork of a process that has used the engine.
+fn check_process() -> PyResult<()> {
+    let own = std::process::id();
+    if *PROCESS.get_or_init(|| own) == own {
+        return Ok(());
+    }
+    Err(pyo3::exceptions::PyRuntimeError::new_err(
+        "this process was forked from one that had used hivegraph, whose threads it lacks; start processes with \
+         multiprocessing's method 'spawn' or 'forkserver'",
+    ))
+}
+
 /// Does `work` while others run. Where Ctrl-C ends the wait, the work goes on until it is done; what it answers is dropped.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let own = std::process::id();
-    if *PROCESS.get_or_init(|| own) != own {
-        return Err(pyo3::exceptions::PyRuntimeError::new_err(
-            "this process was forked from one that had used hivegraph, whose threads it lacks; start processes with \
-             multiprocessing's method 'spawn' or 'forkserver'",
-        ));
-    }
+    check_process()?;
     let (to, mut answers) = sync_channel(1);
     let job = move || {
         let _ = to.send(catch_unwind(AssertUnwindSafe(work)));

@@ -1,0 +1,173 @@
+"""Graphs of NetworkX as arrays."""
+
+from itertools import chain
+
+import networkx as nx
+import numpy as np
+
+from .._errors import InputError
+from .._graph import Graph as Engine
+from .._ids import Ids
+
+
+_CLASSES = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+
+
+class Graph:
+    """A graph of NetworkX as this backend holds it: nodes and neighbours in NetworkX's order."""
+
+    __networkx_backend__ = "hivegraph"
+
+    def __init__(self, nodes, index, offsets, columns, weights, directed, multigraph, original):
+        self.node_list, self.index = nodes, index
+        # `[n + 1]` int64 and `[m]` int32, in the order of adjacency; `[m]` float64, None where all weigh 1.
+        self.offsets, self.columns, self.weights = offsets, columns, weights
+        # Whether weights are Python's whole numbers: lengths of paths are, too.
+        self.whole = True
+        self._directed, self._multigraph = directed, multigraph
+        self.original = original
+        self._engine = self._reverse = None
+
+    @classmethod
+    def of(cls, graph, weight=None, missing=1):
+        """Of a graph of NetworkX, with weights of the attribute `weight` if one is named; `missing` where an edge lacks it."""
+        adjacency = _adjacency(graph)
+        nodes = list(adjacency)
+        index = {node: i for i, node in enumerate(nodes)}
+        simple = not graph.is_multigraph()
+        if simple:
+            lengths = [len(neighbours) for neighbours in adjacency.values()]
+            names = list(chain.from_iterable(adjacency.values()))
+        else:
+            lengths = [sum(map(len, neighbours.values())) for neighbours in adjacency.values()]
+            names = [v for neighbours in adjacency.values() for v, edges in neighbours.items() for _ in edges]
+        offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
+        np.cumsum(np.array(lengths, dtype=np.int64), out=offsets[1:])
+        columns = np.fromiter(map(index.__getitem__, names), dtype=np.int32, count=len(names))
+        weights, whole = None, True
+        if weight is not None:
+            rows = adjacency.values()
+            if simple:
+                given = [edge.get(weight, missing) for row in rows for edge in row.values()]
+            else:
+                given = [edge.get(weight, missing) for row in rows for edges in row.values() for edge in edges.values()]
+            weights, whole = _exact(given)
+        made = cls(nodes, index, offsets, columns, weights, graph.is_directed(), not simple, graph)
+        made.whole = whole
+        return made
+
+    def is_directed(self):
+        return self._directed
+
+    def is_multigraph(self):
+        return self._multigraph
+
+    def __len__(self):
+        return len(self.node_list)
+
+    def __iter__(self):
+        return iter(self.node_list)
+
+    def __contains__(self, node):
+        try:
+            return node in self.index
+        except TypeError:
+            return False
+
+    def number_of_nodes(self):
+        return len(self.node_list)
+
+    order = number_of_nodes
+
+    @property
+    def nodes(self):
+        return self.original.nodes
+
+    def number_of_edges(self):
+        return self.original.number_of_edges()
+
+    def to_networkx(self):
+        return self.original
+
+    @property
+    def engine(self):
+        """The same graph for workloads: ties go by the places of nodes in NetworkX's order."""
+        if self._engine is None:
+            self._engine = Engine.from_csr(self.offsets, self.columns, self.weights, name="networkx")
+        return self._engine
+
+    def sources(self):
+        """`[m]` the source of each arc."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
+
+    def reversed(self):
+        """The graph with every arc turned; rows in the order in which NetworkX lists predecessors."""
+        if not self._directed:
+            return self
+        if self._reverse is None:
+            before = self.original._pred
+            index = self.index
+            names = [u for row in before.values() for u in row]
+            offsets = np.zeros(len(self) + 1, dtype=np.int64)
+            np.cumsum(np.array([len(row) for row in before.values()], dtype=np.int64), out=offsets[1:])
+            columns = np.fromiter(map(index.__getitem__, names), dtype=np.int32, count=len(names))
+            self._reverse = Graph(self.node_list, index, offsets, columns, None, True, False, self.original.reverse(copy=False))
+        return self._reverse
+
+
+# What tells who is whose neighbour. A class that has its own may say something else than its dictionaries.
+_TELL = ("__getitem__", "__iter__", "adj", "adjacency", "degree", "edges", "neighbors", "nodes")
+
+
+def _adjacency(graph):
+    """The dictionaries of a graph of NetworkX, if they are what it is. NotImplementedError where they need not be."""
+    own = type(graph)
+    known = next((base for base in own.__mro__ if base in _CLASSES), None)
+    if known is None or any(getattr(own, name) is not getattr(known, name) for name in _TELL):
+        raise NotImplementedError(f"{own.__name__} is a graph by rules of its own")
+    return graph._adj
+
+
+def _exact(given):
+    """Weights as `[m]` numbers that float32 holds exactly, and whether all are whole numbers of Python."""
+    kinds = set(map(type, given))
+    if not kinds <= {int, float, bool}:
+        if not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
+            raise NotImplementedError("weights are not all numbers")
+    whole = not kinds or all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except OverflowError:
+        raise NotImplementedError("a weight is more than float64 holds") from None
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise NotImplementedError("a weight is negative or not finite")
+    with np.errstate(over="ignore"):
+        exact = np.array_equal(weights.astype(np.float32).astype(np.float64), weights)
+    if not exact:
+        raise NotImplementedError("a weight is none that float32 holds exactly, and the engine would round it")
+    return (None if np.all(weights == 1) else weights), whole
+
+
+def convert(graph, weight="weight"):
+    """A :class:`hivegraph.Graph` of one of NetworkX, with its nodes' names. Weights are rounded to float32."""
+    try:
+        rows, missing = _adjacency(graph).values(), 1
+    except NotImplementedError as error:
+        raise InputError(f"{error}; copy it into one of NetworkX's own: nx.Graph(G)") from None
+    weights = None
+    if weight is not None:
+        edges = (edge for row in rows for edge in row.values())
+        if graph.is_multigraph():
+            edges = (one for edge in edges for one in edge.values())
+        given = [edge.get(weight) for edge in edges]
+        if any(value is not None for value in given):
+            weights = np.array([missing if value is None else value for value in given], dtype=np.float64)
+    made = Graph.of(graph)
+    engine = Engine.from_csr(made.offsets, made.columns, weights, name="networkx")
+    names = np.empty(len(made), dtype=object)
+    names[:] = made.node_list
+    plain = all(type(name) is int for name in made.node_list)
+    engine._ids = Ids(len(made), 0, names)
+    if plain and made.node_list == list(range(len(made))):
+        engine._ids = Ids(len(made))
+    return engine

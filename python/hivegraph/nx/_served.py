@@ -1,0 +1,784 @@
+"""The functions that the backend serves."""
+
+import inspect
+import math
+import os
+import tempfile
+
+import networkx as nx
+import numpy as np
+from _nx_hivegraph import FUNCTIONS
+
+from .. import _core, _workloads
+
+
+class Served:
+    """A function, what it cannot do, and how to tell."""
+
+    def __init__(self, function, unless):
+        self.function, self.unless = function, unless
+        self.limit = FUNCTIONS[function.__name__]
+        self.signature = inspect.signature(function)
+
+    def runs(self, args, kwargs):
+        """True, or why it cannot run with these arguments."""
+        if self.unless is None:
+            return True
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            return str(error)
+        bound.apply_defaults()
+        why = self.unless(**bound.arguments)
+        return why or True
+
+
+SERVED = {}
+
+
+def served(unless=None):
+    """Marks a function as served, unless `unless` says of its arguments why not. Its limits in words: `_nx_hivegraph`."""
+
+    def keep(function):
+        SERVED[function.__name__] = Served(function, unless)
+        return function
+
+    return keep
+
+
+def limits():
+    """Name and limits of each."""
+    return {name: one.limit for name, one in SERVED.items()}
+
+
+def _run(name, graph, *args, **options):
+    devices = getattr(getattr(nx.config.backends, "hivegraph", None), "devices", "auto")
+    return _workloads.named(name)(graph.engine, *args, devices=devices, **options)
+
+
+def _weight(weight, **_):
+    return "weight is a function" if callable(weight) else None
+
+
+def _named(graph, nodes):
+    names = graph.node_list
+    return [names[i] for i in nodes.tolist()]
+
+
+def _by_node(graph, values):
+    return dict(zip(graph.node_list, values.tolist()))
+
+
+def _need(graph, node, words):
+    if node not in graph:
+        raise nx.NodeNotFound(words)
+    return graph.index[node]
+
+
+# Breadth-first search. Lengths come from the engine; orders and paths from a pass in NetworkX's own order.
+
+
+def _order(graph, sources, cutoff=None):
+    """Nodes as NetworkX finds them, the place among these of the one before each, and their levels."""
+    most = 2**32 - 1 if cutoff is None or cutoff >= 2**32 - 1 else int(math.floor(cutoff))
+    if most < 0:
+        sources, most = sources[:1], 0
+    found = _core.bfs_order(graph.offsets.view(np.uint64), graph.columns.view(np.uint32), list(sources), most)
+    order, before, levels = (np.asarray(column) for column in found)
+    return order, before, levels
+
+
+def _lengths(graph, source, cutoff):
+    levels = _run("bfs", graph, source).level
+    reached = levels >= 0
+    if cutoff is not None:
+        reached &= levels <= max(cutoff, 0)
+    nodes = np.flatnonzero(reached)
+    nodes = nodes[np.argsort(levels[nodes], kind="stable")]
+    return dict(zip(_named(graph, nodes), levels[nodes].tolist()))
+
+
+def _paths(graph, source, cutoff):
+    order, before, _ = _order(graph, [source], cutoff)
+    names = _named(graph, order)
+    listed = [[names[0]]]
+    for place, parent in enumerate(before.tolist()[1:], 1):
+        listed.append([*listed[parent], names[place]])
+    return dict(zip(names, listed))
+
+
+@served()
+def single_source_shortest_path_length(G, source, cutoff=None):
+    return _lengths(G, _need(G, source, f"Source {source} is not in G"), cutoff)
+
+
+@served()
+def single_target_shortest_path_length(G, target, cutoff=None):
+    return _lengths(G.reversed(), _need(G, target, f"Target {target} is not in G"), cutoff)
+
+
+@served()
+def all_pairs_shortest_path_length(G, cutoff=None):
+    for name, source in G.index.items():
+        yield name, _lengths(G, source, cutoff)
+
+
+@served()
+def single_source_shortest_path(G, source, cutoff=None):
+    return _paths(G, _need(G, source, f"Source {source} is not in G"), cutoff)
+
+
+@served()
+def single_target_shortest_path(G, target, cutoff=None):
+    paths = _paths(G.reversed(), _need(G, target, f"Target {target} not in G"), cutoff)
+    for path in paths.values():
+        path.reverse()
+    return paths
+
+
+@served()
+def all_pairs_shortest_path(G, cutoff=None):
+    for name, source in G.index.items():
+        yield name, _paths(G, source, cutoff)
+
+
+def _path(graph, source, target):
+    """Names of the nodes of a path of fewest arcs; none where there is none."""
+    order, before, _ = _order(graph, [source])
+    place = np.flatnonzero(order == target)
+    if not len(place):
+        return None
+    place, path = int(place[0]), []
+    while True:
+        path.append(order[place])
+        if place == before[place]:
+            return _named(graph, np.array(path[::-1]))
+        place = int(before[place])
+
+
+@served()
+def bidirectional_shortest_path(G, source, target):
+    ends = [_need(G, end, f"{what} {end} is not in G") for end, what in ((source, "Source"), (target, "Target"))]
+    path = _path(G, *ends)
+    if path is None:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return path
+
+
+@served()
+def has_path(G, source, target):
+    ends = [_need(G, end, f"{what} {end} is not in G") for end, what in ((source, "Source"), (target, "Target"))]
+    return bool(_run("bfs", G, ends[0]).level[ends[1]] >= 0)
+
+
+def _edges(graph, source, reverse, depth_limit, sort_neighbors=None):
+    node = _start(graph, source)
+    graph = graph.reversed() if reverse else graph
+    order, before, _ = _order(graph, [node], depth_limit)
+    names = _named(graph, order)
+    return names, before.tolist()
+
+
+def _start(graph, source):
+    if source not in graph:
+        # As its adjacency says.
+        raise nx.NetworkXError(f"The node {source} is not in the digraph." if graph.is_directed() else f"The node {source} is not in the graph.")
+    return graph.index[source]
+
+
+def _sorts(sort_neighbors=None, **_):
+    return "sort_neighbors is a function" if sort_neighbors is not None else None
+
+
+@served(_sorts)
+def bfs_edges(G, source, reverse=False, depth_limit=None, sort_neighbors=None):
+    names, before = _edges(G, source, reverse, depth_limit)
+    return ((names[parent], names[place]) for place, parent in enumerate(before) if place)
+
+
+@served(_sorts)
+def bfs_tree(G, source, reverse=False, depth_limit=None, sort_neighbors=None):
+    tree = nx.DiGraph()
+    tree.add_node(source)
+    tree.add_edges_from(bfs_edges(G, source, reverse, depth_limit))
+    return tree
+
+
+@served(_sorts)
+def bfs_predecessors(G, source, depth_limit=None, sort_neighbors=None):
+    return ((child, parent) for parent, child in bfs_edges(G, source, False, depth_limit))
+
+
+@served(_sorts)
+def bfs_successors(G, source, depth_limit=None, sort_neighbors=None):
+    parent, children = source, []
+    for before, child in bfs_edges(G, source, False, depth_limit):
+        if before == parent:
+            children.append(child)
+            continue
+        yield parent, children
+        parent, children = before, [child]
+    yield parent, children
+
+
+@served()
+def bfs_layers(G, sources):
+    if sources in G:
+        sources = [sources]
+    sources = list(set(sources))
+    for source in sources:
+        if source not in G:
+            raise nx.NetworkXError(f"The node {source} is not in the graph.")
+    if not sources:
+        return
+    order, _, levels = _order(G, [G.index[source] for source in sources])
+    for part in np.split(order, np.flatnonzero(np.diff(levels)) + 1):
+        yield _named(G, part)
+
+
+@served()
+def descendants_at_distance(G, source, distance):
+    if source not in G:
+        raise nx.NetworkXError(f"The node {source} is not in the graph.")
+    return set(_named(G, np.flatnonzero(_run("bfs", G, G.index[source]).level == distance))) if distance >= 0 else set()
+
+
+def _reached(graph, node):
+    levels = _run("bfs", graph, node).level
+    return set(_named(graph, np.flatnonzero(levels > 0)))
+
+
+@served()
+def descendants(G, source):
+    return _reached(G, _start(G, source))
+
+
+@served()
+def ancestors(G, source):
+    return _reached(G.reversed(), _start(G, source))
+
+
+# Shortest paths by weight: distances in float64, as NetworkX adds them up.
+
+
+class _Search:
+    """Distances and predecessors from the nearest of some nodes."""
+
+    def __init__(self, graph, sources, cutoff=None, paths=False):
+        self.graph, self.sources = graph, set(sources)
+        options = {"precision": "f64", "predecessors": paths or None}
+        # Ties of predecessors go by place, and so do those of NetworkX where rows rise.
+        found = _run("vn" if len(sources) > 1 else "sssp", graph, sources if len(sources) > 1 else sources[0], **options)
+        distances = found.distance
+        reached = np.isfinite(distances)
+        if cutoff is not None:
+            reached &= distances <= cutoff
+        self.nodes = np.flatnonzero(reached)
+        self.nodes = self.nodes[np.argsort(distances[self.nodes], kind="stable")]
+        if cutoff is not None and not len(self.nodes):
+            self.nodes = np.array(sorted(self.sources), dtype=np.int64)
+        self.distances, self.before = distances, found.predecessor if paths else None
+
+    def length(self, node):
+        value = self.distances[node].item()
+        return int(value) if self.graph.whole else value
+
+    def lengths(self):
+        values = self.distances[self.nodes]
+        if self.graph.whole:
+            values = values.astype(np.int64)
+        # A source is at 0, a whole number, whatever the weights.
+        return {
+            name: 0 if node in self.sources else value
+            for name, node, value in zip(_named(self.graph, self.nodes), self.nodes.tolist(), values.tolist())
+        }
+
+    def paths(self):
+        names, done = self.graph.node_list, {}
+        before = self.before
+        for node in self.nodes.tolist():
+            chain = []
+            while node not in done:
+                chain.append(node)
+                parent = int(before[node])
+                if parent == node or parent < 0:
+                    break
+                node = parent
+            for node in reversed(chain):
+                parent = int(before[node])
+                done[node] = [*done.get(parent, []), names[node]] if parent != node else [names[node]]
+        return {names[node]: done[node] for node in self.nodes.tolist()}
+
+    def path(self, node):
+        path = [node]
+        while (parent := int(self.before[path[-1]])) != path[-1] and parent >= 0:
+            path.append(parent)
+        return [self.graph.node_list[i] for i in reversed(path)]
+
+    def is_reached(self, node):
+        return bool(np.isin(node, self.nodes))
+
+
+def _sources(graph, sources):
+    if not sources:
+        raise ValueError("sources must not be empty")
+    return [_need(graph, source, f"Node {source} not found in graph") for source in sources]
+
+
+def _one(graph, source, words="Node {} not found in graph"):
+    return [_need(graph, source, words.format(source))]
+
+
+def _to(graph, sources, target, cutoff, nodes, missing):
+    """Length and path to one node."""
+    search = _Search(graph, nodes, cutoff, paths=True)
+    if target not in graph or not search.is_reached(graph.index[target]):
+        raise nx.NetworkXNoPath(missing)
+    return search.length(graph.index[target]), search.path(graph.index[target])
+
+
+@served(_weight)
+def multi_source_dijkstra(G, sources, target=None, cutoff=None, weight="weight"):
+    nodes = _sources(G, sources)
+    if target in sources:
+        return (0, [target])
+    if target is not None:
+        return _to(G, sources, target, cutoff, nodes, f"No path to {target}.")
+    search = _Search(G, nodes, cutoff, paths=True)
+    return search.lengths(), search.paths()
+
+
+@served(_weight)
+def multi_source_dijkstra_path(G, sources, cutoff=None, weight="weight"):
+    return _Search(G, _sources(G, sources), cutoff, paths=True).paths()
+
+
+@served(_weight)
+def multi_source_dijkstra_path_length(G, sources, cutoff=None, weight="weight"):
+    return _Search(G, _sources(G, sources), cutoff).lengths()
+
+
+@served(_weight)
+def single_source_dijkstra(G, source, target=None, cutoff=None, weight="weight"):
+    return multi_source_dijkstra(G, {source}, target, cutoff, weight)
+
+
+@served(_weight)
+def single_source_dijkstra_path(G, source, cutoff=None, weight="weight"):
+    return multi_source_dijkstra_path(G, {source}, cutoff, weight)
+
+
+@served(_weight)
+def single_source_dijkstra_path_length(G, source, cutoff=None, weight="weight"):
+    return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
+
+
+@served(_weight)
+def dijkstra_path(G, source, target, weight="weight"):
+    return single_source_dijkstra(G, source, target, None, weight)[1]
+
+
+@served(_weight)
+def dijkstra_path_length(G, source, target, weight="weight"):
+    (node,) = _one(G, source, "Node {} not found in graph")
+    if source == target:
+        return 0
+    search = _Search(G, [node])
+    if target not in G or not search.is_reached(G.index[target]):
+        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+    return search.length(G.index[target])
+
+
+@served(_weight)
+def bidirectional_dijkstra(G, source, target, weight="weight"):
+    (node,) = _one(G, source, "Source {} is not in G")
+    _need(G, target, f"Target {target} is not in G")
+    if source == target:
+        return (0, [source])
+    return _to(G, {source}, target, None, [node], f"No path between {source} and {target}.")
+
+
+@served(_weight)
+def single_source_bellman_ford(G, source, target=None, weight="weight"):
+    nodes = _one(G, source, "Node {} is not found in the graph" if source == target else "Source {} not in G")
+    if source == target:
+        return (0, [source])
+    if target is not None:
+        return _to(G, {source}, target, None, nodes, f"Node {target} not reachable from {source}")
+    search = _Search(G, nodes, paths=True)
+    return search.lengths(), search.paths()
+
+
+@served(_weight)
+def single_source_bellman_ford_path(G, source, weight="weight"):
+    return single_source_bellman_ford(G, source, None, weight)[1]
+
+
+@served(_weight)
+def single_source_bellman_ford_path_length(G, source, weight="weight"):
+    return _Search(G, _one(G, source, "Source {} not in G")).lengths()
+
+
+@served(_weight)
+def bellman_ford_path(G, source, target, weight="weight"):
+    return single_source_bellman_ford(G, source, target, weight)[1]
+
+
+@served(_weight)
+def bellman_ford_path_length(G, source, target, weight="weight"):
+    nodes = _one(G, source, "node {} not found in graph" if source == target else "Source {} not in G")
+    if source == target:
+        return 0
+    search = _Search(G, nodes)
+    if target not in G or not search.is_reached(G.index[target]):
+        raise nx.NetworkXNoPath(f"node {target} not reachable from {source}")
+    return search.length(G.index[target])
+
+
+@served(_weight)
+def all_pairs_dijkstra(G, cutoff=None, weight="weight"):
+    for source in G:
+        yield source, single_source_dijkstra(G, source, None, cutoff, weight)
+
+
+@served(_weight)
+def all_pairs_dijkstra_path(G, cutoff=None, weight="weight"):
+    for source in G:
+        yield source, single_source_dijkstra_path(G, source, cutoff, weight)
+
+
+@served(_weight)
+def all_pairs_dijkstra_path_length(G, cutoff=None, weight="weight"):
+    for source in G:
+        yield source, single_source_dijkstra_path_length(G, source, cutoff, weight)
+
+
+@served(_weight)
+def all_pairs_bellman_ford_path(G, weight="weight"):
+    for source in G:
+        yield source, single_source_bellman_ford_path(G, source, weight)
+
+
+@served(_weight)
+def all_pairs_bellman_ford_path_length(G, weight="weight"):
+    for source in G:
+        yield source, single_source_bellman_ford_path_length(G, source, weight)
+
+
+# Components: an engine's component is called by its first node, so that sets come in the order of these.
+
+
+def _labels(graph, workload):
+    return _run(workload, graph).component
+
+
+def _sets(graph, labels):
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order])) + 1
+    return [set(_named(graph, part)) for part in np.split(order, ends)]
+
+
+def _components(graph, workload):
+    return _sets(graph, _labels(graph, workload)) if len(graph) else []
+
+
+def _count(graph, workload):
+    return len(np.unique(_labels(graph, workload))) if len(graph) else 0
+
+
+def _is_one(graph, workload, words):
+    if not len(graph):
+        raise nx.NetworkXPointlessConcept(words)
+    return _count(graph, workload) == 1
+
+
+@served()
+def connected_components(G):
+    yield from _components(G, "cc")
+
+
+@served()
+def number_connected_components(G):
+    return _count(G, "cc")
+
+
+@served()
+def is_connected(G):
+    return _is_one(G, "cc", "Connectivity is undefined for the null graph.")
+
+
+@served()
+def node_connected_component(G, n):
+    labels = _labels(G, "cc") if n in G else None
+    if labels is None:
+        raise KeyError(n)
+    return set(_named(G, np.flatnonzero(labels == labels[G.index[n]])))
+
+
+@served()
+def weakly_connected_components(G):
+    yield from _components(G, "cc")
+
+
+@served()
+def number_weakly_connected_components(G):
+    return _count(G, "cc")
+
+
+@served()
+def is_weakly_connected(G):
+    return _is_one(G, "cc", "Connectivity is undefined for the null graph.")
+
+
+@served()
+def strongly_connected_components(G):
+    yield from _components(G, "scc")
+
+
+@served()
+def number_strongly_connected_components(G):
+    return _count(G, "scc")
+
+
+@served()
+def is_strongly_connected(G):
+    return _is_one(G, "scc", "Connectivity is undefined for the null graph.")
+
+
+# Centralities.
+
+
+def _no_pagerank(G, tol, nstart, dangling, max_iter, **_):
+    if nstart is not None or dangling is not None:
+        return "nstart and dangling are not served"
+    if tol * len(G) < 1e-6:
+        return "ranks are float32, and tol asks for more"
+    return "max_iter is below 1" if max_iter < 1 else None
+
+
+@served(_no_pagerank)
+def pagerank(G, alpha=0.85, personalization=None, max_iter=100, tol=1e-06, nstart=None, weight="weight", dangling=None):
+    if not len(G):
+        return {}
+    options = {"damping": alpha, "iterations": max_iter, "tolerance": tol * len(G)}
+    if G.weights is not None:
+        options["weighted"] = True
+    if personalization is None:
+        found = _run("pagerank", G, **options)
+    else:
+        known = {G.index[node]: value for node, value in personalization.items() if node in G}
+        if sum(known.values()) == 0:
+            raise ZeroDivisionError
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "personalization.csv")
+            with open(path, "w") as file:
+                file.write("node,weight\n")
+                file.writelines(f"{node},{float(value)!r}\n" for node, value in known.items())
+            found = _run("pagerank", G, personalize=path, **options)
+    if found.record["change"] > tol * len(G):
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    return _by_node(G, found.rank.astype(np.float64))
+
+
+def _no_betweenness(G, weight, **_):
+    return "weighted betweenness is not served" if weight is not None else None
+
+
+@served(_no_betweenness)
+def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=False, seed=None):
+    n = len(G)
+    if not n:
+        return {}
+    sources = "all"
+    if k is not None and k != n:
+        sources = [G.index[node] for node in seed.sample(list(G), k)]
+        if not sources:
+            raise ZeroDivisionError("division by zero")
+    scores = _run("bc", G, sources=sources, normalized=normalized or None, endpoints=endpoints or None).betweenness
+    if G.is_directed() and not normalized and G.engine.is_undirected():
+        # The engine counts each pair once where arcs have their reverse.
+        scores = scores * 2 if n - (not endpoints) >= 2 else scores
+    return _by_node(G, scores)
+
+
+def _no_katz(beta, nstart, weight, **_):
+    if isinstance(beta, dict) or not isinstance(beta, (int, float)):
+        return "beta is not one number"
+    return "nstart and weight are not served" if nstart is not None or weight is not None else None
+
+
+@served(_no_katz)
+def katz_centrality(G, alpha=0.1, beta=1.0, max_iter=1000, tol=1e-06, nstart=None, normalized=True, weight=None):
+    if not len(G):
+        return {}
+    if alpha <= 0:
+        raise NotImplementedError("alpha is not above 0")
+    if max_iter < 1:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    found = _run("katz", G, alpha=alpha, iterations=max_iter, tolerance=tol)
+    if found.record["change"] > tol:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    values = found.katz * beta
+    if normalized:
+        norm = np.linalg.norm(values)
+        values = values / norm if norm else values
+    return _by_node(G, values)
+
+
+def _shares(graph, degrees):
+    n = len(graph)
+    if n <= 1:
+        return dict.fromkeys(graph, 1)
+    return _by_node(graph, degrees * (1.0 / (n - 1.0)))
+
+
+def _degrees(graph):
+    out = np.diff(graph.offsets)
+    if graph.is_directed():
+        return out + np.bincount(graph.columns, minlength=len(graph))
+    # A loop is in its row once, and counts twice.
+    loops = graph.sources() == graph.columns
+    return out + np.bincount(graph.columns[loops], minlength=len(graph))
+
+
+@served()
+def degree_centrality(G):
+    return _shares(G, _degrees(G))
+
+
+@served()
+def in_degree_centrality(G):
+    return _shares(G, np.bincount(G.columns, minlength=len(G)))
+
+
+@served()
+def out_degree_centrality(G):
+    return _shares(G, np.diff(G.offsets))
+
+
+# Cores and triangles.
+
+
+class _Both:
+    """The arcs of a directed graph both ways, as NetworkX counts them for cores."""
+
+    def __init__(self, graph):
+        from .._graph import Graph as Engine
+
+        self.node_list = graph.node_list
+        self.engine = Engine.from_arcs(graph.sources(), graph.columns, nodes=len(graph), directed=False, name="networkx")
+
+
+@served()
+def core_number(G):
+    if np.any(G.sources() == G.columns):
+        raise nx.NetworkXNotImplemented(
+            "Input graph has self loops which is not permitted; Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        )
+    if not len(G):
+        return {}
+    graph = _Both(G) if G.is_directed() else G
+    return _by_node(G, _run("kcore", graph).core)
+
+
+def _part(graph, k, numbers, keeps):
+    numbers = core_number(graph) if numbers is None else numbers
+    k = max(numbers.values()) if k is None else k
+    return graph.original.subgraph(node for node, number in numbers.items() if keeps(number, k)).copy()
+
+
+@served()
+def k_core(G, k=None, core_number=None):
+    return _part(G, k, core_number, lambda number, k: number >= k)
+
+
+@served()
+def k_shell(G, k=None, core_number=None):
+    return _part(G, k, core_number, lambda number, k: number == k)
+
+
+@served()
+def k_crust(G, k=None, core_number=None):
+    numbers = SERVED["core_number"].function(G) if core_number is None else core_number
+    k = max(numbers.values()) - 1 if k is None else k
+    return G.original.subgraph(node for node, number in numbers.items() if number <= k).copy()
+
+
+@served()
+def k_corona(G, k, core_number=None):
+    numbers = SERVED["core_number"].function(G) if core_number is None else core_number
+    numbers = {node: number for node, number in numbers.items()}
+    original = G.original
+    kept = (v for v in numbers if numbers[v] == k and k == sum(numbers[w] >= k for w in original[v]))
+    return original.subgraph(kept).copy()
+
+
+def _triangles(graph):
+    return _run("triangles", graph).triangles if len(graph) else np.zeros(0, dtype=np.int64)
+
+
+def _chosen(graph, values, nodes):
+    """The values of one node, of some, or of all."""
+    if nodes is None:
+        return _by_node(graph, values)
+    if nodes in graph:
+        return values[graph.index[nodes]].item()
+    return {node: values[graph.index[node]].item() for node in nodes if node in graph}
+
+
+def _some(graph, nodes):
+    """As nbunch_iter has it: what is no node is left out, what cannot be one is an error."""
+    if nodes is None or nodes in graph:
+        return nodes
+    return list(graph.original.nbunch_iter(nodes))
+
+
+@served()
+def triangles(G, nodes=None):
+    return _chosen(G, _triangles(G), _some(G, nodes))
+
+
+def _plain_degrees(graph):
+    """Degrees without loops."""
+    loops = graph.sources() == graph.columns
+    return np.diff(graph.offsets) - np.bincount(graph.columns[loops], minlength=len(graph))
+
+
+def _shares_of_pairs(graph):
+    counts, degrees = _triangles(graph), _plain_degrees(graph)
+    pairs = degrees * (degrees - 1)
+    # 0, a whole number, where there is no triangle.
+    return [2 * count / pair if count else 0 for count, pair in zip(counts.tolist(), pairs.tolist())]
+
+
+def _no_clustering(G, weight=None, **_):
+    if weight is not None:
+        return "weighted clustering is not served"
+    if G.is_directed() or G.is_multigraph():
+        return "clustering of directed graphs and multigraphs is not served"
+    return None
+
+
+@served(_no_clustering)
+def clustering(G, nodes=None, weight=None):
+    shares = _shares_of_pairs(G)
+    nodes = _some(G, nodes)
+    if nodes is None:
+        return dict(zip(G.node_list, shares))
+    if nodes in G:
+        return shares[G.index[nodes]]
+    return {node: shares[G.index[node]] for node in nodes}
+
+
+@served(_no_clustering)
+def average_clustering(G, nodes=None, weight=None, count_zeros=True):
+    shares = clustering(G, nodes).values()
+    shares = list(shares) if count_zeros else [share for share in shares if abs(share) > 0]
+    return sum(shares) / len(shares)
+
+
+@served(lambda G: _no_clustering(G))
+def transitivity(G):
+    degrees = _plain_degrees(G)
+    closed, all_pairs = 2 * int(_triangles(G).sum()), int((degrees * (degrees - 1)).sum())
+    return 0 if closed == 0 else closed / all_pairs
