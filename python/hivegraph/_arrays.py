@@ -12,11 +12,29 @@ def plain(values, what):
     """A NumPy array `[k]` of native numbers or other objects, from anything that is one; of a device, copied."""
     if hasattr(values, "__cuda_array_interface__") or type(values).__module__.split(".")[0] in ("cupy", "torch"):
         values = _from_device(values, what)
-    array = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else _listed(values)
     if array.ndim != 1:
         raise InputError(f"{what} has {array.ndim} dimensions, and one is wanted; give {what}.ravel() if that is meant")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _listed(values):
+    """Of a list or whatever NumPy makes an array of. Numbers beside texts stay numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return objects(list(values))
+    if array.dtype.kind in "US" and not all(isinstance(value, (str, bytes)) for value in values):
+        return objects(list(values))
+    return array
+
+
+def objects(listed):
+    """`[k]` of any objects, tuples included."""
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
     return array
 
 

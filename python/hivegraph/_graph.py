@@ -219,9 +219,7 @@ def _named(ids, nodes):
     names = np.asarray(ids)
     if names.ndim != 1:
         # Names that are tuples, say.
-        listed = list(ids)
-        names = np.empty(len(listed), dtype=object)
-        names[:] = listed
+        names = _arrays.objects(list(ids))
     if len(names) != nodes:
         raise InputError(f"there are {nodes} nodes and {len(names)} ids; give one for each node")
     if names.dtype.kind in "iu" and nodes:

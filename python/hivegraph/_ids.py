@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._arrays import objects
 from ._errors import InputError
 
 
@@ -88,11 +89,13 @@ def numbered(columns):
         missing = [i for i, name in enumerate(joined.tolist()) if name is None or name != name]
         if missing:
             raise InputError(f"row {missing[0] % lengths[0]} names no node; leave it out")
+        distinct = list(dict.fromkeys(joined.tolist()))
         try:
-            names = np.array(sorted(set(joined.tolist())), dtype=object)
+            distinct.sort()
         except TypeError:
-            names = np.empty(len(set(joined.tolist())), dtype=object)
-            names[:] = list(dict.fromkeys(joined.tolist()))
+            # Of kinds that do not compare: in the order in which they come.
+            pass
+        names = objects(distinct)
         index = {name: node for node, name in enumerate(names.tolist())}
         nodes = np.fromiter((index[name] for name in joined.tolist()), dtype=np.int64, count=len(joined))
     else:

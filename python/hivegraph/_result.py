@@ -89,7 +89,7 @@ class Result:
 
     @property
     def paths(self):
-        """The paths to the targets that were asked for, as ``{target: [ids]}``; [] where there is none. None without targets."""
+        """The paths to the targets that were asked for, as ``{target: [ids]}``, without those that cannot be reached. None without targets."""
         columns = {name: _seen(means, column) for name, means, column in self._answer.paths()}
         if not columns:
             return None

@@ -38,7 +38,7 @@ def table():
     return _table
 
 
-def _takes(entry):
+def takes(entry):
     """Its options: those of its own first, then those of every run. Those of loading are a graph's."""
     for name, value, what, group in entry["options"]:
         if name not in _ELSEWHERE and group not in ("Graph", "Loading", "Configuration"):
@@ -85,7 +85,7 @@ def named(name):
 
 def function(entry):
     """The function that an entry describes."""
-    options = {name.replace("-", "_"): (name, value) for name, value, _, _ in _takes(entry)}
+    options = {name.replace("-", "_"): (name, value) for name, value, _, _ in takes(entry)}
     first = next(iter(options), None)
     # A start may be given without its name.
     leading = first if first and options[first][1] in _ONE | _SEVERAL else None
@@ -122,7 +122,7 @@ def _doc(entry):
     if entry["of_graph"]:
         lines += ["Parameters", "----------", "graph : Graph, or anything that hivegraph.graph() takes"]
     group_before = None
-    for name, value, what, group in _takes(entry):
+    for name, value, what, group in takes(entry):
         if group != group_before and group:
             lines += ["", group, "-" * len(group)]
         group_before = group

@@ -1,9 +1,11 @@
 //! Arrays of NumPy as the engine takes them. `hivegraph/_arrays.py` hands over contiguous ones of the types that are here.
 
 use crate::error::bug;
+use hivegraph::graph::SharedSlice;
 use hivegraph::{Error, Result};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// An array that Python holds. The package keeps others from writing to it (`_arrays.py`).
@@ -41,7 +43,7 @@ pub fn narrowed(ids: &[i64], what: &str) -> Result<Vec<u32>> {
             ))
         })
     };
-    ids.iter().enumerate().map(narrow).collect()
+    ids.par_iter().enumerate().map(narrow).collect()
 }
 
 /// Ids in 32 or 64 bits.
@@ -68,7 +70,7 @@ impl Ids {
 
 /// Weights of any type that NumPy adds up.
 pub enum Weights {
-    F32(Lent<f32>),
+    F32(Arc<Lent<f32>>),
     F64(Lent<f64>),
     I32(Lent<i32>),
     I64(Lent<i64>),
@@ -78,7 +80,7 @@ impl Weights {
     pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Weights> {
         let kind: String = array.getattr("dtype")?.getattr("str")?.extract()?;
         Ok(match kind.trim_start_matches(['<', '>', '=', '|']) {
-            "f4" => Weights::F32(Lent::of(array)?),
+            "f4" => Weights::F32(Arc::new(Lent::of(array)?)),
             "f8" => Weights::F64(Lent::of(array)?),
             "i4" => Weights::I32(Lent::of(array)?),
             "i8" => Weights::I64(Lent::of(array)?),
@@ -86,15 +88,19 @@ impl Weights {
         })
     }
 
-    /// Rounded to f32.
-    pub fn rounded(&self) -> Vec<f32> {
+    /// Rounded to f32; those that are f32 stay where they are.
+    pub fn rounded(&self) -> SharedSlice<f32> {
         match self {
-            Weights::F32(all) => all.as_ref().to_vec(),
-            Weights::F64(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
-            Weights::I32(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
-            Weights::I64(all) => all.as_ref().iter().map(|w| *w as f32).collect(),
+            Weights::F32(all) => all.clone(),
+            Weights::F64(all) => round(all.as_ref(), |w| w as f32),
+            Weights::I32(all) => round(all.as_ref(), |w| w as f32),
+            Weights::I64(all) => round(all.as_ref(), |w| w as f32),
         }
     }
+}
+
+fn round<T: Copy + Sync>(all: &[T], to: impl Fn(T) -> f32 + Sync) -> SharedSlice<f32> {
+    Arc::new(all.par_iter().map(|weight| to(*weight)).collect::<Vec<f32>>())
 }
 
 fn item_size(array: &Bound<'_, PyAny>) -> PyResult<usize> {

@@ -23,11 +23,23 @@ pub struct Graph(Arc<Held>);
 
 /// The graph and what is laid out of it.
 struct Held {
+    /// For workloads that look at no weights, and for all where these came with it.
     graph: Arc<hivegraph::graph::Graph>,
-    /// By fleet and options of the layout. The fleet stays as long as the layout.
+    /// Rows whose weights nobody has looked at.
+    rows: Option<Rows>,
+    weighted: Mutex<Option<Arc<hivegraph::graph::Graph>>>,
+    /// By weights, fleet and options of the layout. The fleet stays as long as the layout.
     prepared: Mutex<HashMap<String, (Arc<Prepared>, Shared)>>,
-    /// By options of the layout: what the host has laid out.
+    /// By weights and options of the layout: what the host has laid out.
     layouts: Mutex<HashMap<String, Arc<Mutex<Layouts>>>>,
+}
+
+/// Compressed sparse rows where Python has them.
+struct Rows {
+    offsets: SharedSlice<u64>,
+    columns: SharedSlice<u32>,
+    weights: Weights,
+    origin: Origin,
 }
 
 /// Of a graph that Python made.
@@ -74,16 +86,15 @@ impl Graph {
                 Ids::Narrow(same) => same,
                 Ids::Wide(wide) => Arc::new(narrowed(wide.as_ref(), "columns")?),
             };
-            let bring = |weights: Weights| -> Box<dyn Fn() -> Result<Vec<f32>> + Send + Sync> {
-                Box::new(move || Ok(weights.rounded()))
-            };
+            let unweighted = Origin { weights: "unit".into(), ..origin.clone() };
             let graph = hivegraph::graph::Graph::from_shared_csr(
-                offsets,
-                columns,
-                weights.map(bring),
-                origin,
-            );
-            graph.map(Graph::of)
+                offsets.clone(),
+                columns.clone(),
+                None,
+                unweighted,
+            )?;
+            let rows = weights.map(|weights| Rows { offsets, columns, weights, origin });
+            Ok(Graph(Arc::new(Held { rows, ..Held::of(graph) })))
         })
     }
 
@@ -112,7 +123,7 @@ impl Graph {
                     Ids::Wide(wide) => narrowed(wide.as_ref(), what)?,
                 };
             }
-            let mut weights = weights.map(|weights| weights.rounded());
+            let mut weights = weights.map(|weights| (*weights.rounded()).as_ref().to_vec());
             if undirected && sources.len() == targets.len() {
                 for arc in 0..sources.len() {
                     let (u, v) = (sources[arc], targets[arc]);
@@ -141,14 +152,14 @@ impl Graph {
     /// This graph under options of loading: symmetrized, without loops, and so on.
     fn applied(&self, py: Python<'_>, load: &str) -> PyResult<Graph> {
         let load: LoadOptions = options(load).map_err(|error| raised(py, &error))?;
-        let graph = self.0.graph.clone();
-        wait(py, move || apply((*graph).clone(), &load).map(Graph::of))
+        let held = self.0.clone();
+        wait(py, move || apply((*held.whole()?).clone(), &load).map(Graph::of))
     }
 
     /// Writes it, in the format that the ending of the path names.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let graph = self.0.graph.clone();
-        wait(py, move || write_graph(&graph, &path))
+        let held = self.0.clone();
+        wait(py, move || write_graph(&*held.whole()?, &path))
     }
 
     #[getter]
@@ -163,7 +174,7 @@ impl Graph {
 
     #[getter]
     fn weighted(&self) -> bool {
-        self.0.graph.is_weighted()
+        self.0.rows.is_some() || self.0.graph.is_weighted()
     }
 
     #[getter]
@@ -201,9 +212,9 @@ impl Graph {
 
     /// Where each node's row begins, its neighbours, and the weights of these arcs.
     fn csr(&self, py: Python<'_>) -> PyResult<(Column, Column, Option<Column>)> {
-        let graph = self.0.graph.clone();
+        let held = self.0.clone();
         wait(py, move || {
-            graph.load()?;
+            let graph = held.whole()?;
             let column = |at, length, kind| Column::new(graph.clone(), at, length, kind);
             let (offsets, columns) = (graph.offsets(), graph.columns());
             let weights = graph.weights();
@@ -231,31 +242,47 @@ impl Graph {
 
 impl Graph {
     fn of(graph: hivegraph::graph::Graph) -> Graph {
-        let (prepared, layouts) = Default::default();
-        Graph(Arc::new(Held { graph: Arc::new(graph), prepared, layouts }))
+        Graph(Arc::new(Held::of(graph)))
     }
 }
 
 impl Held {
+    fn of(graph: hivegraph::graph::Graph) -> Held {
+        let (weighted, prepared, layouts) = Default::default();
+        Held { graph: Arc::new(graph), rows: None, weighted, prepared, layouts }
+    }
+
+    /// The graph with its weights.
+    fn whole(&self) -> Result<Arc<hivegraph::graph::Graph>> {
+        let Some(Rows { offsets, columns, weights, origin }) = &self.rows else {
+            return Ok(self.graph.clone());
+        };
+        let mut made = lock(&self.weighted);
+        if let Some(whole) = &*made {
+            return Ok(whole.clone());
+        }
+        let rows = (offsets.clone(), columns.clone(), weights.rounded());
+        let whole =
+            hivegraph::graph::Graph::from_shared_csr(rows.0, rows.1, Some(rows.2), origin.clone())?;
+        Ok(made.insert(Arc::new(whole)).clone())
+    }
+
     fn run(&self, workload: &'static Workload, text: &str) -> Result<Answer> {
         let (mut config, weighted) = read(text)?;
         config.graph = Some(self.graph.origin.graph_file.clone());
-        // Layouts look at weights from loops whose threads cannot bring them.
-        let unweighted = workload.form.is_topology() || workload.form == Form::Plain;
-        if !unweighted || weighted || config.verify.is_wanted() {
-            self.graph.load()?;
-        }
-        let job = Job::new(workload, config, self.graph.clone())?;
+        let looks = weighted || matches!(workload.form, Form::Weighted | Form::General);
+        let graph = if looks { self.whole()? } else { self.graph.clone() };
+        let job = Job::new(workload, config, graph.clone())?;
         let (name, fleet) = fleet(job.config.fleet())?;
         let open = lock(&fleet);
         let options = job.config.prepare();
-        let (layout, key) = (format!("{:?}", options.layout), format!("{name} {options:?}"));
+        let layout = format!("{looks} {:?}", options.layout);
+        let key = format!("{looks} {name} {options:?}");
         let there = lock(&self.prepared).get(&key).map(|(prepared, _)| prepared.clone());
         let prepared = match there {
             Some(prepared) => prepared,
             None => {
                 let layouts = lock(&self.layouts).entry(layout).or_default().clone();
-                let graph = self.graph.clone();
                 let made = Arc::new(Prepared::with_layouts(&open, graph, options, layouts)?);
                 lock(&self.prepared).insert(key.clone(), (made.clone(), fleet.clone()));
                 made

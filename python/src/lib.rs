@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::graph::{Graph, run_on_array};
     #[pymodule_export]
-    use crate::order::bfs_order;
+    use crate::order::{bfs_order, leaving_order, meeting_path};
 
     use hivegraph::run::{WORKLOADS, Workload};
     use pyo3::prelude::*;
@@ -36,7 +36,7 @@ mod _core {
             own.set_item("name", workload.name)?;
             own.set_item("aliases", workload.aliases.to_vec())?;
             own.set_item("about", workload.about)?;
-            own.set_item("of_graph", workload.takes_shared_option("chunks"))?;
+            own.set_item("of_graph", workload.takes_shared_option("graph"))?;
             let mut options = Vec::new();
             for arg in run
                 .and_then(|run| run.find_subcommand(workload.name))

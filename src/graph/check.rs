@@ -104,30 +104,17 @@ pub(super) fn weights(weights: &mut Array<f32>) -> Result<()> {
     if first_odd_weight(weights).is_none() {
         return Ok(());
     }
-    if let Some(arc) = first(weights, is_no_weight) {
-        return Err(no_weight(arc, weights[arc]));
+    let wrong = |w: &f32| w.to_bits() >= INFINITE && w.to_bits() != MINUS_ZERO;
+    if let Some(arc) = first(weights, wrong) {
+        return Err(Error::input(format!(
+            "arc {arc} has weight {}; weights must be finite and >= 0",
+            weights[arc]
+        )));
     }
     let mut owned = crate::memory::copied("weights", weights)?;
     owned.par_iter_mut().filter(|w| **w == 0.0).for_each(|w| *w = 0.0);
     *weights = owned.into();
     Ok(())
-}
-
-/// The same by this thread alone, and in place.
-pub(super) fn weights_alone(weights: &mut [f32]) -> Result<()> {
-    if let Some(arc) = weights.iter().position(is_no_weight) {
-        return Err(no_weight(arc, weights[arc]));
-    }
-    weights.iter_mut().filter(|w| **w == 0.0).for_each(|w| *w = 0.0);
-    Ok(())
-}
-
-fn is_no_weight(w: &f32) -> bool {
-    w.to_bits() >= INFINITE && w.to_bits() != MINUS_ZERO
-}
-
-fn no_weight(arc: usize, weight: f32) -> Error {
-    Error::input(format!("arc {arc} has weight {weight}; weights must be finite and >= 0"))
 }
 
 /// Where the first weight is that is not finite and >= 0, or is -0.
@@ -143,16 +130,6 @@ pub(crate) struct Found {
     pub self_loops: u64,
     /// Arcs beyond the first of a pair, provided that `sorted`.
     pub duplicates: u64,
-}
-
-/// Whether every row rises.
-pub(crate) fn rise(graph: &Graph) -> bool {
-    let (offsets, columns) = (graph.offsets(), graph.columns());
-    let rises = |u: usize| {
-        let row = &columns[offsets[u] as usize..offsets[u + 1] as usize];
-        row.windows(2).fold(true, |rising, pair| rising & (pair[0] < pair[1]))
-    };
-    graph.row_blocks().into_par_iter().all(|mut rows| rows.all(rises))
 }
 
 /// Looks at every row once, in parallel.

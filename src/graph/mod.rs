@@ -189,54 +189,33 @@ impl Graph {
         Graph::sorted(rows, origin)
     }
 
-    /// [`Graph::from_csr`] of arrays that somebody else holds. Rows that are sorted stay where they are. Weights come from
-    /// `weights`, `[m]`, when they are first looked at; [`Graph::load`] does that, and says what is wrong with them.
+    /// [`Graph::from_csr`] of arrays that somebody else holds. They are copied only where rows are not sorted, and weights where one
+    /// is -0.
     pub fn from_shared_csr(
         offsets: SharedSlice<u64>,
         columns: SharedSlice<u32>,
-        weights: Option<Box<dyn Fn() -> Result<Vec<f32>> + Send + Sync>>,
+        weights: Option<SharedSlice<f32>>,
         origin: Origin,
     ) -> Result<Graph> {
-        let start = Instant::now();
-        let (offsets, columns) = (Array::Shared(offsets), Array::Shared(columns));
-        check::offsets(&offsets, columns.len())?;
-        check::ids(&columns, offsets.len() - 1, "column")?;
-        let arcs = columns.len();
-        let bring = |weights: Box<dyn Fn() -> Result<Vec<f32>> + Send + Sync>| {
-            Array::later(arcs, move || {
-                let mut values = weights()?;
-                check::same_length(arcs, values.len(), "weights")?;
-                // Perhaps within a parallel loop, whose threads wait for this.
-                check::weights_alone(&mut values)?;
-                Ok(values.into())
-            })
-        };
-        let rows = Rows { offsets, columns, weights: weights.map(bring) };
-        let graph = Graph::of_rows(rows, None, origin);
-        if !check::rise(&graph) {
-            // Their order depends on weights.
-            graph.load()?;
-        }
-        graph.looked_at(start)
+        let weights = weights.map(Array::Shared);
+        let rows =
+            Rows { offsets: Array::Shared(offsets), columns: Array::Shared(columns), weights };
+        Graph::sorted(rows, origin)
     }
 
     /// [`Graph::from_csr`] of arrays that may be parts of a file.
     pub(crate) fn sorted(rows: Rows, origin: Origin) -> Result<Graph> {
         let start = Instant::now();
-        Graph::unsorted(rows, origin)?.looked_at(start)
-    }
-
-    /// This graph, its rows sorted, with what they are like.
-    fn looked_at(mut self, start: Instant) -> Result<Graph> {
-        let found = check::rows(&self);
-        self.origin.self_loops = found.self_loops;
-        self.origin.duplicates = found.duplicates;
+        let mut graph = Graph::unsorted(rows, origin)?;
+        let found = check::rows(&graph);
+        graph.origin.self_loops = found.self_loops;
+        graph.origin.duplicates = found.duplicates;
         if !found.sorted {
-            let csr = self.rebuilt(|u, v| (u, v));
-            self = Graph::trusted(csr, self.origin, None);
+            let csr = graph.rebuilt(|u, v| (u, v));
+            graph = Graph::trusted(csr, graph.origin, None);
         }
-        self.origin.build_ms += milliseconds(start);
-        Ok(self)
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
     }
 
     /// As [`Graph::from_csr`], with rows left in the order that they have. For [`Graph::kept`] only.
@@ -443,7 +422,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`crate::Error::Machine`] where there is no room for them.
-    pub fn load(&self) -> Result<()> {
+    pub(crate) fn load(&self) -> Result<()> {
         self.columns.load()?;
         self.weights.as_ref().map_or(Ok(()), Array::load)
     }

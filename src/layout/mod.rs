@@ -78,7 +78,7 @@ pub enum Form {
 
 impl Form {
     /// Whether rows are relabelled and weights left out.
-    pub fn is_topology(self) -> bool {
+    pub(crate) fn is_topology(self) -> bool {
         matches!(self, Form::Topology | Form::Simple)
     }
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._graph import Graph as Engine
+from .._arrays import objects
 from .._ids import Ids
 
 
@@ -18,49 +19,28 @@ class Graph:
 
     __networkx_backend__ = "hivegraph"
 
-    def __init__(self, nodes, index, offsets, columns, weights, directed, multigraph, original):
-        self.node_list, self.index = nodes, index
-        # `[n + 1]` int64 and `[m]` int32, in the order of adjacency; `[m]` float64, None where all weigh 1.
-        self.offsets, self.columns, self.weights = offsets, columns, weights
-        # Whether weights are Python's whole numbers: lengths of paths are, too.
-        self.whole = True
-        self._directed, self._multigraph = directed, multigraph
-        self.original = original
+    def __init__(self, original, nodes, index, backward=False, attribute=(None, 1)):
+        self.original, self.node_list, self.index = original, nodes, index
+        self._backward, self._attribute = backward, attribute
+        rows = original._pred if backward else original._adj
+        simple = not original.is_multigraph()
+        # `[n + 1]` int64 and `[m]` int32, in the order of adjacency.
+        self.offsets, self.columns = _rows(rows, index, simple)
+        # `[m]` float64, None where all weigh 1; whether they are Python's whole numbers: lengths of paths are, too.
+        self.weights, self.whole = (None, True) if attribute[0] is None else _exact(_given(rows, simple, *attribute))
         self._engine = self._reverse = None
 
     @classmethod
     def of(cls, graph, weight=None, missing=1):
         """Of a graph of NetworkX, with weights of the attribute `weight` if one is named; `missing` where an edge lacks it."""
-        adjacency = _adjacency(graph)
-        nodes = list(adjacency)
-        index = {node: i for i, node in enumerate(nodes)}
-        simple = not graph.is_multigraph()
-        if simple:
-            lengths = [len(neighbours) for neighbours in adjacency.values()]
-            names = list(chain.from_iterable(adjacency.values()))
-        else:
-            lengths = [sum(map(len, neighbours.values())) for neighbours in adjacency.values()]
-            names = [v for neighbours in adjacency.values() for v, edges in neighbours.items() for _ in edges]
-        offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
-        np.cumsum(np.array(lengths, dtype=np.int64), out=offsets[1:])
-        columns = np.fromiter(map(index.__getitem__, names), dtype=np.int32, count=len(names))
-        weights, whole = None, True
-        if weight is not None:
-            rows = adjacency.values()
-            if simple:
-                given = [edge.get(weight, missing) for row in rows for edge in row.values()]
-            else:
-                given = [edge.get(weight, missing) for row in rows for edges in row.values() for edge in edges.values()]
-            weights, whole = _exact(given)
-        made = cls(nodes, index, offsets, columns, weights, graph.is_directed(), not simple, graph)
-        made.whole = whole
-        return made
+        nodes = list(_adjacency(graph))
+        return cls(graph, nodes, {node: i for i, node in enumerate(nodes)}, attribute=(weight, missing))
 
     def is_directed(self):
-        return self._directed
+        return self.original.is_directed()
 
     def is_multigraph(self):
-        return self._multigraph
+        return self.original.is_multigraph()
 
     def __len__(self):
         return len(self.node_list)
@@ -102,17 +82,33 @@ class Graph:
 
     def reversed(self):
         """The graph with every arc turned; rows in the order in which NetworkX lists predecessors."""
-        if not self._directed:
+        if not self.is_directed():
             return self
         if self._reverse is None:
-            before = self.original._pred
-            index = self.index
-            names = [u for row in before.values() for u in row]
-            offsets = np.zeros(len(self) + 1, dtype=np.int64)
-            np.cumsum(np.array([len(row) for row in before.values()], dtype=np.int64), out=offsets[1:])
-            columns = np.fromiter(map(index.__getitem__, names), dtype=np.int32, count=len(names))
-            self._reverse = Graph(self.node_list, index, offsets, columns, None, True, False, self.original.reverse(copy=False))
+            backward = not self._backward
+            self._reverse = Graph(self.original, self.node_list, self.index, backward, self._attribute)
         return self._reverse
+
+
+def _rows(rows, index, simple):
+    """Where the row of each node begins, and its neighbours: parallel edges each."""
+    if simple:
+        lengths = [len(row) for row in rows.values()]
+        names = list(chain.from_iterable(rows.values()))
+    else:
+        lengths = [sum(map(len, row.values())) for row in rows.values()]
+        names = [v for row in rows.values() for v, edges in row.items() for _ in edges]
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(np.array(lengths, dtype=np.int64), out=offsets[1:])
+    return offsets, np.fromiter(map(index.__getitem__, names), dtype=np.int32, count=len(names))
+
+
+def _given(rows, simple, weight, missing):
+    """What edges have of an attribute."""
+    edges = (edge for row in rows.values() for edge in row.values())
+    if not simple:
+        edges = (one for several in edges for one in several.values())
+    return [edge.get(weight, missing) for edge in edges]
 
 
 # What tells who is whose neighbour. A class that has its own may say something else than its dictionaries.
@@ -151,23 +147,16 @@ def _exact(given):
 def convert(graph, weight="weight"):
     """A :class:`hivegraph.Graph` of one of NetworkX, with its nodes' names. Weights are rounded to float32."""
     try:
-        rows, missing = _adjacency(graph).values(), 1
+        rows = _adjacency(graph)
     except NotImplementedError as error:
         raise InputError(f"{error}; copy it into one of NetworkX's own: nx.Graph(G)") from None
     weights = None
     if weight is not None:
-        edges = (edge for row in rows for edge in row.values())
-        if graph.is_multigraph():
-            edges = (one for edge in edges for one in edge.values())
-        given = [edge.get(weight) for edge in edges]
+        given = _given(rows, not graph.is_multigraph(), weight, None)
         if any(value is not None for value in given):
-            weights = np.array([missing if value is None else value for value in given], dtype=np.float64)
+            weights = np.array([1 if value is None else value for value in given], dtype=np.float64)
     made = Graph.of(graph)
     engine = Engine.from_csr(made.offsets, made.columns, weights, name="networkx")
-    names = np.empty(len(made), dtype=object)
-    names[:] = made.node_list
-    plain = all(type(name) is int for name in made.node_list)
-    engine._ids = Ids(len(made), 0, names)
-    if plain and made.node_list == list(range(len(made))):
-        engine._ids = Ids(len(made))
+    counted = all(type(name) is int and name == node for node, name in enumerate(made.node_list))
+    engine._ids = Ids(len(made)) if counted else Ids(len(made), 0, objects(made.node_list))
     return engine

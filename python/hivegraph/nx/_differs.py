@@ -1,9 +1,7 @@
 """Tests of NetworkX that this backend does not pass, each with its reason."""
 
 # Part of the test's name, and why.
-DIFFERS = {
-    "TestStronglyConnected::test_condensation_mapping_and_members": "strong components come in the order of their first nodes",
-}
+DIFFERS = {}
 
 
 def mark(items):

@@ -395,7 +395,14 @@ def bidirectional_dijkstra(G, source, target, weight="weight"):
     _need(G, target, f"Target {target} is not in G")
     if source == target:
         return (0, [source])
-    return _to(G, {source}, target, None, [node], f"No path between {source} and {target}.")
+    rows = []
+    for graph in (G, G.reversed()):
+        rows += [graph.offsets.view(np.uint64), graph.columns.view(np.uint32), graph.weights]
+    found = _core.meeting_path(*rows, node, G.index[target])
+    if found is None:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    length, path = found
+    return int(length) if G.whole else length, [G.node_list[node] for node in path]
 
 
 @served(_weight)
@@ -532,7 +539,15 @@ def is_weakly_connected(G):
 
 @served()
 def strongly_connected_components(G):
-    yield from _components(G, "scc")
+    if not len(G):
+        return
+    labels = _labels(G, "scc")
+    order = np.argsort(labels, kind="stable")
+    firsts, starts = np.unique(labels[order], return_index=True)
+    parts = dict(zip(firsts.tolist(), np.split(order, starts[1:])))
+    left = _core.leaving_order(G.offsets.view(np.uint64), G.columns.view(np.uint32), labels.view(np.uint32))
+    for node in labels[np.asarray(left)].tolist():
+        yield set(_named(G, parts[node]))
 
 
 @served()

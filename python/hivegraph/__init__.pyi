@@ -1,0 +1,482 @@
+"""Written by `python -m hivegraph._stubs`: what editors are told."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+_Id = Any
+_Nodes = _Id | Iterable[_Id] | str
+
+__version__: str
+
+
+class HivegraphError(Exception):
+    """What all exceptions of this package are."""
+
+class InputError(HivegraphError, ValueError):
+    """The input cannot be used: a graph, an option, an id, a weight."""
+
+class MachineError(HivegraphError, RuntimeError):
+    """The machine lacks something that was asked for: a device, a library, memory."""
+
+class FaultError(HivegraphError, RuntimeError):
+    """A replica failed, stalled or disagreed with the others. The next call opens the devices anew."""
+
+class VerificationError(HivegraphError):
+    """An answer did not pass its independent check (``verify=True``)."""
+
+class Result(object):
+    """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
+
+    A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
+    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. Counts are -1 where there is none, as the
+    level of a node that is not reached; distances are inf there."""
+    @property
+    def workload(self) -> Any:
+        """The name of what ran."""
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+    @property
+    def ids(self) -> Any:
+        """`[n]` what each node is called."""
+    def __getitem__(self, name) -> Any:
+        ...
+    def named(self, name) -> Any:
+        """A column with nodes as they are called; None where there is none."""
+    def to_dict(self, name=None) -> Any:
+        """One column, the first if none is named, as ``{id: value}``."""
+    def to_pandas(self) -> Any:
+        """All columns as a table, its rows by id."""
+    def top(self, k=10, name=None, *, smallest=False) -> Any:
+        """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
+    @property
+    def paths(self) -> Any:
+        """The paths to the targets that were asked for, as ``{target: [ids]}``, without those that cannot be reached. None without targets."""
+    @property
+    def record(self) -> Any:
+        """The record of the run: options, devices, times, counts, as ``hive run --json`` writes it."""
+    @property
+    def ms(self) -> Any:
+        """Milliseconds of each run, without loading and laying out."""
+    @property
+    def stages_ms(self) -> Any:
+        """Milliseconds of each stage: load, build, prepare, compile, run, download. What was there before took none."""
+    @property
+    def verified(self) -> Any:
+        """'yes', or what was not checked, where ``verify=True`` was given; else None."""
+    def __getattr__(self, name: str) -> np.ndarray: ...
+
+class Graph(object):
+    """A directed graph of `nodes` nodes and `arcs` arcs, which does not change.
+
+    An undirected graph has each edge as two arcs. Weights are finite, 0 or more, and held as float32; without them every arc
+    counts 1. Parallel arcs and loops stay.
+
+    A graph is made by :func:`graph`, :func:`load`, or one of its ``from_`` methods. What a workload lays out of it stays on its
+    devices, so that the next question costs the run alone; :meth:`release` lets go of that.
+
+    Arrays that a graph can use as they are (SciPy's ``indices`` as int32, sorted; ``data``) are not copied. NumPy refuses to write
+    to them as long as the graph lives. Do not write to their memory by other ways; give ``copy=True`` if you must.
+
+    Threads may share a graph; runs on the same devices wait for each other. A process that was forked from one that had used
+    the package cannot use it: start processes with 'spawn' or 'forkserver'."""
+    @classmethod
+    def from_csr(cls, indptr, indices, data=None, *, ids=None, copy=False, name='csr') -> Graph:
+        """A graph of compressed sparse rows: node u has arcs to `indices[indptr[u]:indptr[u + 1]]`.
+
+        Parameters: `indptr` `[n + 1]`, `indices` `[m]`, whole numbers; `data` `[m]`, weights; `ids` `[n]`, what nodes are called,
+        distinct [default: 0 to n - 1]; `copy`: leave the arrays alone.
+        Raises :class:`InputError` for arrays that make no graph."""
+    @classmethod
+    def from_arcs(cls, sources, targets, weights=None, *, nodes=None, ids=None, directed=True, name='arcs') -> Graph:
+        """A graph of arcs `sources[i] -> targets[i]`, in any order.
+
+        Parameters: `sources`, `targets` `[k]`: what nodes are called, numbers or other objects; `weights` `[k]`; `nodes`: there are
+        so many, and they are called 0 to nodes - 1 [default: those that some arc has, by rising name]; `ids` `[nodes]`: they
+        are called so, and arcs have their places; `directed`: else each arc stands for its reverse, too.
+        Raises :class:`InputError` for arrays of other lengths or types, and nodes out of range.
+        Complexity: a sort of the names, where they are no small whole numbers; then O(n + m)."""
+    @classmethod
+    def from_scipy(cls, matrix, *, ids=None, weighted=True, copy=False) -> Graph:
+        """A graph of a square sparse matrix (CSR, CSC, COO or another): `matrix[u, v]`, if stored, is the weight of u -> v.
+
+        A CSR matrix whose rows are sorted is not copied. `weighted=False`: every stored number is an arc of weight 1."""
+    @classmethod
+    def from_pandas(cls, frame, source=None, target=None, weight=None, *, directed=True) -> Graph:
+        """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
+
+        Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
+        usual names (source, src, from; target, dst, to; weight), else the first two are taken, and no weight."""
+    @classmethod
+    def from_arrow(cls, table, source=None, target=None, weight=None, *, directed=True) -> Graph:
+        """As :meth:`from_pandas`, of a table of Arrow."""
+    @classmethod
+    def from_networkx(cls, graph, weight='weight') -> Graph:
+        """A graph of one of NetworkX, with its nodes' own names. `weight`: the attribute of edges; None: no weights."""
+    @property
+    def nodes(self) -> Any:
+        """How many nodes there are."""
+    @property
+    def arcs(self) -> Any:
+        """How many arcs there are."""
+    @property
+    def weighted(self) -> Any:
+        """Whether arcs have weights."""
+    @property
+    def ids(self) -> Any:
+        """`[n]` what each node is called."""
+    def node(self, name) -> Any:
+        """The node, 0 to n - 1, that is called so. Raises :class:`InputError` where none is."""
+    def is_undirected(self) -> Any:
+        """Whether each arc has its reverse. O(m) when it is first asked for."""
+    def to_csr(self) -> Any:
+        """`(indptr [n + 1], indices [m], data [m] or None)`, read-only and not copied."""
+    def to_scipy(self) -> Any:
+        """The matrix (`scipy.sparse.csr_array`) whose stored numbers are the arcs' weights."""
+    def loaded(self, **options) -> Any:
+        """This graph under options of loading: ``symmetrize='max'``, ``self_loops='drop'``, ``duplicates='min'`` and so on."""
+    def save(self, path) -> Any:
+        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others."""
+    def release(self) -> Any:
+        """Lets go of what is laid out of it on devices."""
+    def __len__(self) -> Any:
+        ...
+    def __contains__(self, name) -> Any:
+        ...
+
+def graph(data, *args, **options) -> Graph:
+    """A graph of whatever `data` is: a sparse matrix of SciPy, a table of pandas, Polars or Arrow, a graph of NetworkX, a pair or
+    triple of arrays (sources, targets, weights), or a path or a generator's name.
+
+    More arguments are those of the ``from_`` method of :class:`Graph` that takes `data`."""
+
+def load(spec, **options) -> Graph:
+    """A graph of a file or a generator, as ``hive run --graph`` takes them: ``load('web.mtx.gz')``, ``load('rmat:18')``.
+
+    Options are those of loading: ``weights``, ``symmetrize``, ``self_loops``, ``duplicates``, ``relabel`` and others, as
+    ``hive run bfs --help`` lists them. Raises :class:`InputError` with file, line and value for a file that makes no graph."""
+
+def workloads() -> Any:
+    """Names of all workloads, and what each computes."""
+
+def doctor() -> Any:
+    """Prints what this machine has for computing: GPUs, driver, NVRTC, NCCL; and what is missing and how to get it."""
+
+def close() -> Any:
+    """Closes all fleets that no graph is on: their GPUs are free afterwards."""
+
+def vn(
+    graph: Any,
+    seeds: _Nodes | None = None,
+    *,
+    target: _Nodes | None = None,
+    nominee: bool | None = None,
+    predecessors: bool | None = None,
+    delta: float | str | None = None,
+    precision: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Vertex nomination: rank all nodes by their distance from the nearest of some seeds. See help(hivegraph.vn)."""
+
+def sssp(
+    graph: Any,
+    source: _Id | None = None,
+    *,
+    target: _Nodes | None = None,
+    predecessors: bool | None = None,
+    delta: float | str | None = None,
+    precision: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Shortest paths from one source to all nodes. See help(hivegraph.sssp)."""
+
+def geo(
+    graph: Any,
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    labels_first_id: int | str | None = None,
+    locate: float | str | None = None,
+    hide: int | str | None = None,
+    truth: str | os.PathLike[str] | None = None,
+    geo_iter: int | str | None = None,
+    geo_complete: bool | None = None,
+    spatial_iter: int | str | None = None,
+    tolerance: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Geolocation: place nodes at the spatial median of their located neighbours. See help(hivegraph.geo)."""
+
+def bfs(
+    graph: Any,
+    source: _Id | None = None,
+    *,
+    sources: _Nodes | None = None,
+    target: _Nodes | None = None,
+    predecessors: bool | None = None,
+    direction: float | str | None = None,
+    do_a: float | str | None = None,
+    do_b: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Breadth-first search: the least number of arcs from a source to each node. See help(hivegraph.bfs)."""
+
+def cc(
+    graph: Any,
+    *,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Connected components: the smallest node in the component of each node. See help(hivegraph.cc)."""
+
+def scc(
+    graph: Any,
+    *,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Strongly connected components: the smallest node in the component of each node. See help(hivegraph.scc)."""
+
+def kcore(
+    graph: Any,
+    *,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Core numbers: the largest k such that a node lies in a subgraph of minimum degree k. See help(hivegraph.kcore)."""
+
+def triangles(
+    graph: Any,
+    *,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Triangles: how many each node is in, and how many the graph has. See help(hivegraph.triangles)."""
+
+def filter(
+    *,
+    elements: int | str | None = None,
+    share: float | str | None = None,
+    seed: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Filter: the values of an array below a threshold, in order. See help(hivegraph.filter)."""
+
+def bc(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    normalized: bool | None = None,
+    endpoints: bool | None = None,
+    batch: _Nodes | None = None,
+    precision: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it. See help(hivegraph.bc)."""
+
+def pagerank(
+    graph: Any,
+    *,
+    damping: float | str | None = None,
+    iterations: int | str | None = None,
+    tolerance: float | str | None = None,
+    personalize: str | os.PathLike[str] | None = None,
+    weighted: bool | None = None,
+    strategy: float | str | None = None,
+    warp_width: float | str | None = None,
+    warp_chunk: float | str | None = None,
+    segments: int | str | None = None,
+    segment_width: float | str | None = None,
+    segment_teams: int | str | None = None,
+    deterministic: bool | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pagerank)."""
+
+def pr(
+    graph: Any,
+    *,
+    damping: float | str | None = None,
+    iterations: int | str | None = None,
+    tolerance: float | str | None = None,
+    personalize: str | os.PathLike[str] | None = None,
+    weighted: bool | None = None,
+    strategy: float | str | None = None,
+    warp_width: float | str | None = None,
+    warp_chunk: float | str | None = None,
+    segments: int | str | None = None,
+    segment_width: float | str | None = None,
+    segment_teams: int | str | None = None,
+    deterministic: bool | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    layout: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pr)."""
+
+def katz(
+    graph: Any,
+    *,
+    alpha: float | str | None = None,
+    iterations: int | str | None = None,
+    tolerance: float | str | None = None,
+    devices: float | str | None = None,
+    collective: float | str | None = None,
+    merge: float | str | None = None,
+    chunks: float | str | None = None,
+    chunk_align: float | str | None = None,
+    placement: float | str | None = None,
+    memory_limit: int | str | None = None,
+    benchmark: bool | None = None,
+    runs: int | str | None = None,
+    warmup: int | str | None = None,
+    verify: bool | str | None = None,
+    trace: bool | None = None,
+    deadline: float | str | None = None,
+) -> Result:
+    """Katz centrality: walks that end at a node, shorter ones counting more. See help(hivegraph.katz)."""

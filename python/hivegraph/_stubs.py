@@ -1,0 +1,91 @@
+"""Writes `__init__.pyi`, which tells editors what `hivegraph` has: `python -m hivegraph._stubs`."""
+
+import inspect
+import pathlib
+import textwrap
+
+import hivegraph
+
+_HEAD = '''"""Written by `python -m hivegraph._stubs`: what editors are told."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+_Id = Any
+_Nodes = _Id | Iterable[_Id] | str
+
+__version__: str
+'''
+
+_TYPES = {
+    "BOOL": "bool | None",
+    "BOOL|host": "bool | str | None",
+    "ID": "_Id | None",
+    "SEEDS": "_Nodes | None",
+    "SOURCES": "_Nodes | None",
+    "TARGETS": "_Nodes | None",
+    "N": "int | str | None",
+    "BYTES": "int | str | None",
+    "FILE": "str | os.PathLike[str] | None",
+}
+
+
+def _of_class(cls):
+    lines = [f"class {cls.__name__}({', '.join(base.__name__ for base in cls.__bases__)}):"]
+    lines.append(textwrap.indent(f'"""{inspect.getdoc(cls)}"""', "    "))
+    for name, member in vars(cls).items():
+        if name.startswith("_") and name not in ("__getitem__", "__len__", "__contains__"):
+            continue
+        if isinstance(member, property):
+            lines += ["    @property", f"    def {name}(self) -> Any:", _doc(member, 8)]
+        elif isinstance(member, classmethod):
+            lines += ["    @classmethod", f"    def {name}{_signature(member.__func__)} -> {cls.__name__}:", _doc(member.__func__, 8)]
+        elif inspect.isfunction(member):
+            lines += [f"    def {name}{_signature(member)} -> Any:", _doc(member, 8)]
+    if cls is hivegraph.Result:
+        lines.append("    def __getattr__(self, name: str) -> np.ndarray: ...")
+    return "\n".join(lines)
+
+
+def _signature(function):
+    return str(inspect.signature(function))
+
+
+def _doc(member, indent):
+    text = inspect.getdoc(member)
+    return textwrap.indent(f'"""{text}"""' if text else "...", " " * indent)
+
+
+def text():
+    """The stubs."""
+    from hivegraph import _workloads
+
+    parts = [_HEAD]
+    for name in ("HivegraphError", "InputError", "MachineError", "FaultError", "VerificationError", "Result", "Graph"):
+        parts.append(_of_class(getattr(hivegraph, name)))
+    for name in ("graph", "load"):
+        function = getattr(hivegraph, name)
+        parts.append(f"def {name}{_signature(function)} -> Graph:\n{_doc(function, 4)}")
+    for name in ("workloads", "doctor", "close"):
+        function = getattr(hivegraph, name)
+        parts.append(f"def {name}() -> Any:\n{_doc(function, 4)}")
+    for name, entry in _workloads.table().items():
+        kinds = {option.replace("-", "_"): value for option, value, _, _ in _workloads.takes(entry)}
+        arguments, keywords = [], False
+        for parameter in inspect.signature(getattr(hivegraph, name)).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY and not keywords:
+                arguments.append("*")
+                keywords = True
+            given = "" if parameter.default is parameter.empty else " = None"
+            kind = "Any" if parameter.name == "graph" else _TYPES.get(kinds[parameter.name] or "BOOL", "float | str | None")
+            arguments.append(f"{parameter.name}: {kind}{given}")
+        lines = ",\n    ".join(arguments)
+        parts.append(f'def {name}(\n    {lines},\n) -> Result:\n    """{entry["about"]}. See help(hivegraph.{name})."""')
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    pathlib.Path(hivegraph.__file__).with_name("__init__.pyi").write_text(text())

@@ -1,0 +1,210 @@
+"""Graphs from what people have: the same graph whatever it came from, and one exception for what makes none."""
+
+import gc
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import hivegraph as hg
+
+NAMES = ["alice", "bob", "carol", "dave"]
+ARCS = [("alice", "bob", 1.0), ("bob", "carol", 2.0), ("carol", "alice", 3.0), ("dave", "alice", 4.0)]
+
+
+def frame():
+    return pd.DataFrame(ARCS, columns=["from", "to", "weight"])
+
+
+def matrix():
+    dense = np.zeros((4, 4))
+    for u, v, weight in ARCS:
+        dense[NAMES.index(u), NAMES.index(v)] = weight
+    return sp.csr_array(dense)
+
+
+def same(graph):
+    offsets, columns, weights = graph.to_csr()
+    assert offsets.tolist() == [0, 1, 2, 3, 4]
+    assert columns.tolist() == [1, 2, 0, 0]
+    assert weights.tolist() == [1, 2, 3, 4]
+
+
+def test_every_source_makes_the_same_graph(tmp_path):
+    names = np.array(NAMES)
+    columns = [np.array(column) for column in zip(*ARCS)]
+    table = tmp_path / "arcs.csv"
+    frame().to_csv(table, index=False)
+    named = [
+        hg.graph(frame()),
+        hg.graph(frame(), source="from", target="to", weight="weight"),
+        hg.graph(pa.Table.from_pandas(frame())),
+        hg.graph(tuple(columns)),
+        hg.graph(nx.from_pandas_edgelist(frame(), "from", "to", "weight", create_using=nx.DiGraph)),
+        hg.Graph.from_scipy(matrix(), ids=names),
+        hg.load(table),
+    ]
+    for graph in named:
+        same(graph)
+        assert graph.ids.tolist() == NAMES
+        assert graph.node("carol") == 2 and "erin" not in graph
+    for form in ("csr", "csc", "coo", "lil", "dok"):
+        graph = hg.graph(matrix().asformat(form))
+        same(graph)
+        assert graph.ids.tolist() == [0, 1, 2, 3]
+    assert (named[0].to_scipy() != matrix()).nnz == 0
+
+
+def test_ids_of_any_kind():
+    for ids in ([7, 3, 10**15], ["b", "a", "c"], [2.5, 1.5, 9.0], [("x", 1), ("x", 2), ("y", 1)], [-5, 0, 5]):
+        sources, targets = np.empty(3, dtype=object), np.empty(3, dtype=object)
+        sources[:], targets[:] = ids, ids[1:] + ids[:1]
+        graph = hg.Graph.from_arcs(sources, targets)
+        assert graph.nodes == 3 and graph.ids.tolist() == sorted(ids)
+        assert [graph.ids[graph.node(name)] for name in ids] == ids
+        found = hg.bfs(graph, ids[0])
+        assert found.to_dict() == dict(zip(ids, [0, 1, 2]))
+        assert list(found.to_pandas().loc[ids[1]]) == [1] if not isinstance(ids[0], tuple) else True
+    mixed = hg.Graph.from_arcs(["a", 1], [1, ("b", 2)])
+    assert mixed.ids.tolist() == ["a", 1, ("b", 2)]
+
+
+def test_whole_numbers_with_gaps_are_names():
+    graph = hg.Graph.from_arcs([10, 30], [30, 50])
+    assert graph.ids.tolist() == [10, 30, 50]
+    assert hg.Graph.from_arcs([10, 30], [30, 50], nodes=51).nodes == 51
+    for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64):
+        graph = hg.Graph.from_arcs(np.array([1, 2], kind), np.array([2, 3], kind))
+        assert graph.ids.tolist() == [1, 2, 3], kind
+
+
+def test_weights_of_any_type():
+    ends = (np.array([0, 1]), np.array([1, 0]))
+    for kind in (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64):
+        assert hg.Graph.from_arcs(*ends, np.array([2, 3], kind)).to_csr()[2].tolist() == [2, 3], kind
+        assert hg.Graph.from_csr([0, 1, 2], [1, 0], np.array([2, 3], kind)).to_csr()[2].tolist() == [2, 3], kind
+    assert not hg.Graph.from_arcs(*ends, np.array([True, True])).weighted
+    assert hg.Graph.from_arcs(*ends, np.array([2, 3], ">f8")).to_csr()[2].tolist() == [2, 3]
+    # Not contiguous, not aligned.
+    wide = np.arange(8, dtype=np.float64)[::4]
+    assert hg.Graph.from_arcs(*ends, wide).to_csr()[2].tolist() == [0, 4]
+    odd = np.frombuffer(b"x" + np.array([2.0, 3.0]).tobytes(), dtype=np.uint8)[1:].view(np.float64)
+    assert hg.Graph.from_csr([0, 1, 2], [1, 0], odd).to_csr()[2].tolist() == [2, 3]
+
+
+def test_undirected_edges_stand_for_both_arcs_and_loops_for_one():
+    graph = hg.Graph.from_arcs([0, 1, 1], [1, 2, 1], [5, 6, 7], directed=False)
+    offsets, columns, weights = graph.to_csr()
+    assert offsets.tolist() == [0, 1, 4, 5] and columns.tolist() == [1, 0, 1, 2, 1]
+    assert weights.tolist() == [5, 5, 7, 6, 6] and graph.is_undirected()
+
+
+def test_a_sorted_csr_is_not_copied_and_cannot_be_written_to():
+    csr = sp.random_array((500, 500), density=0.05, format="csr", rng=np.random.default_rng(1), dtype=np.float32)
+    csr.sort_indices()
+    csr.indices, csr.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
+    graph = hg.graph(csr)
+    offsets, columns, _ = graph.to_csr()
+    assert np.shares_memory(columns, csr.indices) and np.shares_memory(offsets, csr.indptr)
+    for array in (csr.indices, csr.data, csr.indptr):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    other = hg.graph(csr)
+    del graph, offsets, columns
+    gc.collect()
+    with pytest.raises(ValueError, match="read-only"):
+        csr.data[0] = 1
+    del other
+    gc.collect()
+    csr.data[0] = 1
+    graph = hg.Graph.from_scipy(csr, copy=True)
+    before = hg.sssp(graph, 0).distance.copy()
+    csr.data[:] = 9
+    assert np.array_equal(hg.sssp(graph, 0).distance, before)
+    # Who may not write to the matrix himself may use it.
+    csr.data.flags.writeable = False
+    del graph
+    hg.graph(csr)
+    gc.collect()
+    assert not csr.data.flags.writeable
+
+
+def test_rows_in_any_order_are_sorted():
+    csr = sp.csr_array((np.array([3.0, 1.0, 2.0]), np.array([2, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 3))
+    _, columns, weights = hg.graph(csr).to_csr()
+    assert columns.tolist() == [0, 2, 1] and weights.tolist() == [1, 3, 2]
+
+
+WRONG = [
+    (lambda: hg.graph(np.zeros((3, 3))), "nothing that a graph is made of"),
+    (lambda: hg.Graph.from_csr([0, 1], [5]), "arc 0 has column 5"),
+    (lambda: hg.Graph.from_csr([0, 2], [0]), "row offsets end at 2"),
+    (lambda: hg.Graph.from_csr([0, 2, 1], [0]), "row offsets fall"),
+    (lambda: hg.Graph.from_csr([0, 1], [0], [1.0, 2.0]), "1 indices and 2 data"),
+    (lambda: hg.Graph.from_csr([[0, 1]], [0]), "2 dimensions"),
+    (lambda: hg.Graph.from_csr([0, 1], [0.5]), "whole numbers"),
+    (lambda: hg.Graph.from_csr([0, 1], ["a"]), "whole numbers"),
+    (lambda: hg.Graph.from_csr([], []), "no nodes"),
+    (lambda: hg.Graph.from_csr([0, 1], [0], ids=[1, 2]), "1 nodes and 2 ids"),
+    (lambda: hg.Graph.from_csr([0, 1, 1], [0], ids=["a", "a"]), "same id"),
+    (lambda: hg.Graph.from_arcs([0, 1], [1]), "2 sources and 1 targets"),
+    (lambda: hg.Graph.from_arcs([0], [1], [1, 2]), "1 arcs and 2 weights"),
+    (lambda: hg.Graph.from_arcs([0], [-1], nodes=3), r"targets\[0\] is -1"),
+    (lambda: hg.Graph.from_arcs([0], [7], nodes=3), "7 and the graph has 3 nodes"),
+    (lambda: hg.Graph.from_arcs([0], [1], [-1.0]), "weight -1"),
+    (lambda: hg.Graph.from_arcs([0], [1], [np.nan]), "weight NaN"),
+    (lambda: hg.Graph.from_arcs([0], [1], ["heavy"]), "weights are numbers"),
+    (lambda: hg.Graph.from_arcs([0], [1], [False]), "is False"),
+    (lambda: hg.Graph.from_arcs(["a", None], ["b", "c"]), "row 1 names no node"),
+    (lambda: hg.Graph.from_arcs([1.0, np.nan], [2.0, 3.0]), "row 1 names no node"),
+    (lambda: hg.Graph.from_arcs([], []), "no nodes"),
+    (lambda: hg.Graph.from_scipy(sp.csr_array((2, 3))), "2 rows and 3 columns"),
+    (lambda: hg.graph(frame(), source="nobody"), "no column 'nobody'"),
+    (lambda: hg.graph(frame()[["from"]]), "fewer than two columns"),
+    (lambda: hg.load("/no/such/file.csv"), "/no/such/file.csv"),
+    (lambda: hg.load("rmat:4", weihgts="unit"), "weihgts"),
+    (lambda: hg.graph(nx.Graph()), "no nodes"),
+]
+
+
+@pytest.mark.parametrize("made, words", WRONG, ids=[words for _, words in WRONG])
+def test_what_makes_no_graph(made, words):
+    with pytest.raises(hg.InputError, match=words):
+        made()
+
+
+def test_wrong_weights_of_arrays_that_stay_where_they_are():
+    graph = hg.Graph.from_csr([0, 1, 1], np.array([1], dtype=np.int32), np.array([-2.0]))
+    assert hg.bfs(graph, 0).level.tolist() == [0, 1]
+    with pytest.raises(hg.InputError, match="arc 0 has weight -2"):
+        hg.sssp(graph, 0)
+
+
+def test_a_graph_is_not_made_by_its_class():
+    with pytest.raises(TypeError, match="from_"):
+        hg.Graph()
+
+
+def test_what_is_of_a_device_is_copied():
+    class OnDevice:
+        __cuda_array_interface__ = {}
+
+        def __init__(self, values):
+            self.values = values
+
+        def get(self):
+            return np.array(self.values)
+
+    graph = hg.Graph.from_arcs(OnDevice([0, 1]), OnDevice([1, 2]))
+    assert graph.arcs == 2
+
+
+def test_a_graph_is_saved_and_loaded(tmp_path):
+    path = tmp_path / "g.mtx"
+    hg.load("rmat:6").save(path)
+    again = hg.load(path)
+    assert again.nodes == 64 and again.arcs == hg.load("rmat:6").arcs
+    assert hg.load("chain:5").loaded(symmetrize="max").is_undirected()

@@ -1,0 +1,156 @@
+"""Every workload as a function: right answers, the engine's own check, results and exceptions."""
+
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse.csgraph as cs
+
+import hivegraph as hg
+
+WORKLOADS = list(hg.workloads())
+DEVICES = ["host:1", "host:3"]
+
+
+@pytest.fixture(scope="module")
+def rmat():
+    return hg.load("rmat:9", symmetrize="max")
+
+
+def asked(name):
+    """What a workload needs besides a graph."""
+    return {"vn": {"seeds": [1, 5]}, "geo": {"locate": "0.5:1"}, "filter": {"elements": 1000}}.get(name, {})
+
+
+@pytest.mark.parametrize("devices", DEVICES)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_is_right(rmat, name, devices):
+    function = getattr(hg, name)
+    graphs = [] if name == "filter" else [rmat]
+    found = function(*graphs, **asked(name), devices=devices, verify=True)
+    assert found.verified.startswith(("yes", "partly"))
+    assert found.workload == name and found.columns and len(found.ms) == 1
+    column = found[found.columns[0]]
+    assert not column.flags.writeable and not column.flags.owndata
+    if graphs:
+        assert len(column) == rmat.nodes and len(found.to_pandas()) == rmat.nodes
+    assert found.record["primitive"] and found.record["fleet"]["world"] == int(devices[-1])
+    json.dumps(found.record)
+    assert found.columns[0] in repr(found)
+
+
+def test_answers_are_scipys(rmat):
+    matrix = rmat.to_scipy()
+    assert np.array_equal(hg.sssp(rmat, 3).distance, cs.dijkstra(matrix, indices=3).astype(np.float32))
+    levels = cs.dijkstra(matrix, indices=3, unweighted=True)
+    assert np.array_equal(hg.bfs(rmat, 3).level, np.where(np.isinf(levels), -1, levels))
+    count, _ = cs.connected_components(matrix)
+    assert len(np.unique(hg.cc(rmat).component)) == count
+
+
+def test_the_same_question_again_costs_the_run_alone(rmat):
+    hg.pagerank(rmat)
+    again = hg.pagerank(rmat)
+    assert again.stages_ms["compile"] == 0
+    rmat.release()
+    assert np.array_equal(hg.pagerank(rmat).rank, again.rank)
+
+
+def test_results_outlive_graphs():
+    ranks = hg.pagerank(hg.load("rmat:7")).rank
+    other = hg.pagerank(hg.load("rmat:8")).rank
+    assert abs(ranks.sum() - 1) < 1e-5 and abs(other.sum() - 1) < 1e-5
+
+
+def named():
+    names = ["alice", "bob", "carol", "dave", "erin"]
+    return hg.Graph.from_arcs(["alice", "bob", "carol", "dave"], ["bob", "carol", "dave", "erin"], [1, 2, 3, 4]), names
+
+
+def test_nodes_are_called_what_the_input_calls_them():
+    graph, names = named()
+    found = hg.sssp(graph, "bob", target="erin,alice", predecessors=True)
+    assert found.paths == {"erin": ["bob", "carol", "dave", "erin"]}
+    assert found.to_dict() == dict(zip(names, [np.inf, 0, 2, 5, 9]))
+    assert found.named("predecessor").tolist() == [None, "bob", "bob", "carol", "dave"]
+    assert found.predecessor.tolist() == [-1, 1, 1, 2, 3]
+    assert list(found.to_pandas().loc["dave"]) == [5, "carol"]
+    assert hg.vn(graph, ["bob", "dave"]).distance.tolist() == [np.inf, 0, 2, 0, 4]
+    assert hg.vn(graph, "bob,dave").to_dict()["erin"] == 4
+    assert hg.vn(graph, "first:2").distance.tolist() == [0, 0, 2, 5, 9]
+    assert hg.bc(graph, sources="all").top(2) == [("carol", 4.0), ("bob", 3.0)]
+
+
+def test_the_top_of_a_column():
+    graph, names = named()
+    found = hg.bfs(graph, "alice")
+    assert found.top(2) == [("erin", 4), ("dave", 3)]
+    assert found.top(2, smallest=True) == [("alice", 0), ("bob", 1)]
+    assert found.top(0) == [] and len(found.top(99)) == 5
+    star = hg.load("star:6")
+    assert [node for node, _ in hg.bfs(star, 0).top(3)] == [1, 2, 3], "equal ones go by node"
+
+
+def test_numbers_of_files_are_their_own(tmp_path):
+    table = tmp_path / "arcs.csv"
+    table.write_text("100,200\n200,300\n")
+    graph = hg.load(table)
+    assert graph.ids.tolist() == [100, 200, 300]
+    assert hg.bfs(graph, 100, target=300).paths == {300: [100, 200, 300]}
+    with pytest.raises(hg.InputError, match="no node 0"):
+        hg.bfs(graph, 0)
+
+
+WRONG = [
+    (lambda g: hg.sssp(g, "zed"), hg.InputError, "there is no node 'zed'"),
+    (lambda g: hg.vn(g, []), hg.InputError, "seeds is empty"),
+    (lambda g: hg.vn(g), hg.InputError, "seeds"),
+    (lambda g: hg.pagerank(g, damping=3), hg.InputError, "damping 3"),
+    (lambda g: hg.pagerank(g, dampin=0.5), TypeError, "dampin"),
+    (lambda g: hg.pagerank(g, damping="much"), hg.InputError, "damping"),
+    (lambda g: hg.pagerank(g, devices="cuda:99"), hg.MachineError, "cuda:99"),
+    (lambda g: hg.pagerank(g, devices="tpu"), hg.InputError, "tpu"),
+    (lambda g: hg.pagerank(g, personalize="/no/such/file"), hg.InputError, "/no/such/file"),
+    (lambda g: hg.bfs(g, 2**70), hg.InputError, "no node"),
+    (lambda g: hg.bfs(g, [1]), hg.InputError, "no node"),
+    (lambda g: hg.filter(elements=0), hg.InputError, "elements"),
+    (lambda g: hg.pagerank(), TypeError, "graph"),
+    (lambda g: hg.pagerank(7), hg.InputError, "int is nothing"),
+    (lambda g: hg.nothing, AttributeError, "the workloads are vn, sssp"),
+    (lambda g: hg.bfs(g).rank, AttributeError, "it has level"),
+    (lambda g: hg.bfs(g)["rank"], KeyError, "there are level"),
+]
+
+
+@pytest.mark.parametrize("call, kind, words", WRONG, ids=[words for _, _, words in WRONG])
+def test_misuse_is_one_exception(rmat, call, kind, words):
+    with pytest.raises(kind, match=words) as told:
+        call(rmat)
+    assert "\n" not in str(told.value)
+
+
+def test_help_is_enough():
+    for name in WORKLOADS:
+        function = getattr(hg, name)
+        text = inspect.getdoc(function)
+        for parameter in inspect.signature(function).parameters:
+            assert f"{parameter} :" in text, (name, parameter)
+        assert "--" not in text.replace("---", ""), name
+    for public in (hg.Graph, hg.Result):
+        for name, member in vars(public).items():
+            assert name.startswith("_") or inspect.getdoc(member), (public, name)
+
+
+def test_stubs_say_what_there_is():
+    """`hivegraph/__init__.pyi` is written by `python -m hivegraph._stubs`."""
+    from hivegraph import _stubs
+
+    path = Path(hg.__file__).with_name("__init__.pyi")
+    assert path.read_text() == _stubs.text(), "run python -m hivegraph._stubs"
+
+
+def test_the_doctor_looks(capsys):
+    hg.doctor()
+    assert "host" in capsys.readouterr().out
