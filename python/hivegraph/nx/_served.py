@@ -80,9 +80,8 @@ def _need(graph, node, words):
 
 def _order(graph, sources, cutoff=None):
     """Nodes as NetworkX finds them, the place among these of the one before each, and their levels."""
-    most = 2**32 - 1 if cutoff is None or cutoff >= 2**32 - 1 else int(math.floor(cutoff))
-    if most < 0:
-        sources, most = sources[:1], 0
+    # A level is looked at while `cutoff` is above the one before.
+    most = 2**32 - 1 if cutoff is None or cutoff >= 2**32 - 1 else max(math.ceil(cutoff), 0)
     found = _core.bfs_order(graph.offsets.view(np.uint64), graph.columns.view(np.uint32), list(sources), most)
     order, before, levels = (np.asarray(column) for column in found)
     return order, before, levels
@@ -92,7 +91,7 @@ def _lengths(graph, source, cutoff):
     levels = _run("bfs", graph, source).level
     reached = levels >= 0
     if cutoff is not None:
-        reached &= levels <= max(cutoff, 0)
+        reached &= levels < max(cutoff, 0) + 1
     nodes = np.flatnonzero(reached)
     nodes = nodes[np.argsort(levels[nodes], kind="stable")]
     return dict(zip(_named(graph, nodes), levels[nodes].tolist()))
@@ -609,11 +608,12 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
         sources = [G.index[node] for node in seed.sample(list(G), k)]
         if not sources:
             raise ZeroDivisionError("division by zero")
-    scores = _run("bc", G, sources=sources, normalized=normalized or None, endpoints=endpoints or None).betweenness
-    if G.is_directed() and not normalized and G.engine.is_undirected():
-        # The engine counts each pair once where arcs have their reverse.
-        scores = scores * 2 if n - (not endpoints) >= 2 else scores
-    return _by_node(G, scores)
+    # Where all arcs of a directed graph have their reverse, the engine takes it for undirected, unless it normalizes.
+    pairs = G.is_directed() and not normalized
+    options = {"normalized": normalized or pairs or None, "endpoints": endpoints or None}
+    scores = _run("bc", G, sources=sources, **options).betweenness
+    others = n if endpoints else n - 1
+    return _by_node(G, scores * (others * (others - 1)) if pairs and others >= 2 else scores)
 
 
 def _no_katz(beta, nstart, weight, **_):
@@ -748,7 +748,11 @@ def _some(graph, nodes):
     return list(graph.original.nbunch_iter(nodes))
 
 
-@served()
+def _no_triangles(G, nodes):
+    return "of a multigraph only all nodes are counted" if G.is_multigraph() and nodes is not None else None
+
+
+@served(_no_triangles)
 def triangles(G, nodes=None):
     return _chosen(G, _triangles(G), _some(G, nodes))
 
