@@ -228,7 +228,7 @@ def suite(fallback, tmp_path):
     }
     if fallback:
         environment["NETWORKX_FALLBACK_TO_NX"] = "True"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "counting", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=short"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "counting", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native"]
     told = subprocess.run([*command, *(str(root / part) for part in parts)], env=environment, cwd=tmp_path, capture_output=True, text=True)
     return told.stdout, json.loads(counts.read_text())
 
