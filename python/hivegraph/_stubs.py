@@ -29,7 +29,7 @@ _TYPES = {
     "TARGETS": "_Nodes | None",
     "N": "int | str | None",
     "BYTES": "int | str | None",
-    "FILE": "str | os.PathLike[str] | None",
+    "FILE": "str | os.PathLike[str] | dict[_Id, Any] | None",
 }
 
 

@@ -1,10 +1,13 @@
 """The workloads as functions, made of what the engine says of them."""
 
+import contextlib
+import csv
 import functools
 import inspect
 import json
 import os
 import re
+import tempfile
 import textwrap
 
 from . import _core
@@ -63,13 +66,30 @@ def _word(graph, kind, option, value):
     values = list(value) if several else [value]
     if not values:
         raise InputError(f"{option} is empty; give at least one node")
-    if graph._native:
-        words = [str(graph.ids[graph.node(one)]) for one in values]
-        if any("," in word or ":" in word for word in words) and kind in _SEVERAL:
-            raise InputError(f"{option}: names with commas or colons are for a file: {option}='file:PATH'")
-    else:
-        words = [str(graph.node(one)) for one in values]
+    words = [_called(graph, one) for one in values]
+    if graph._native and kind in _SEVERAL and any("," in word or ":" in word for word in words):
+        raise InputError(f"{option}: names with commas or colons are for a file: {option}='file:PATH'")
     return words[0] if kind in _ONE else ",".join(words)
+
+
+@contextlib.contextmanager
+def _file(graph, values):
+    """A file of what a dict says of nodes, as the engine reads it: weights, or places in degrees."""
+    placed = any(isinstance(value, (tuple, list)) for value in values.values())
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "nodes.csv")
+        with open(path, "w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["node", "lat", "lon"] if placed else ["node", "weight"])
+            for name, value in values.items():
+                rows.writerow([_called(graph, name), *(repr(float(part)) for part in (value if placed else [value]))])
+        yield path
+
+
+def _called(graph, name):
+    """What the engine calls a node."""
+    node = graph.node(name)
+    return str(graph.ids[node]) if graph._native else str(node)
 
 
 def _parts(graph, text):
@@ -95,13 +115,16 @@ def function(entry):
         arguments = signature.bind(*args, **given).arguments
         graph = made(arguments.pop("graph")) if of_graph else None
         asked = {}
-        for key, value in arguments.items():
-            option, kind = options[key]
-            word = _word(graph, kind, key, value)
-            if word is not None:
-                asked[option] = word
-        text = json.dumps(asked)
-        answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
+        with contextlib.ExitStack() as files:
+            for key, value in arguments.items():
+                option, kind = options[key]
+                if kind == "FILE" and isinstance(value, dict):
+                    value = files.enter_context(_file(graph, value))
+                word = _word(graph, kind, key, value)
+                if word is not None:
+                    asked[option] = word
+            text = json.dumps(asked)
+            answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
         return Result(answer, graph)
 
     kinds = inspect.Parameter
@@ -126,7 +149,8 @@ def _doc(entry):
         if group != group_before and group:
             lines += ["", group, "-" * len(group)]
         group_before = group
-        lines.append(f"{name.replace('-', '_')} : {value or 'BOOL'}")
+        kind = f"{value}, or a dict by node" if value == "FILE" else value or "BOOL"
+        lines.append(f"{name.replace('-', '_')} : {kind}")
         lines += textwrap.wrap(_pythonic(what), 100, initial_indent="    ", subsequent_indent="    ")
     lines += ["", "Returns", "-------", "Result: columns of [n] values, times and the record of the run; see help(hivegraph.Result)."]
     lines += ["", "Raises", "------", "InputError, MachineError, FaultError; VerificationError with verify=True."]

@@ -4,7 +4,8 @@ use crate::answer::{Answer, Column};
 use crate::arrays::{Ids, Lent, Weights, narrowed};
 use crate::error::raised;
 use crate::fleets::{Shared, fleet, forget_failed, lock};
-use crate::wait::{wait, wait_for_arcs};
+use crate::stage::Stage;
+use crate::wait::{wait, wait_at, wait_for_arcs};
 use hivegraph::graph::{NodeId, Origin, SharedSlice};
 use hivegraph::io::{LoadOptions, apply, load_with, write_graph};
 use hivegraph::layout::{Form, Layouts, Prepared};
@@ -230,7 +231,9 @@ impl Graph {
     fn run(&self, py: Python<'_>, name: &str, options: &str) -> PyResult<Answer> {
         let workload = known(py, name)?;
         let (held, text) = (self.0.clone(), options.to_string());
-        wait(py, move || held.run(workload, &text))
+        let stage = Stage::default();
+        let at = stage.clone();
+        wait_at(py, workload.name, &stage, move || held.run(workload, &text, &at))
     }
 
     /// Lets go of what is laid out of it, on all fleets.
@@ -267,14 +270,16 @@ impl Held {
         Ok(made.insert(Arc::new(whole)).clone())
     }
 
-    fn run(&self, workload: &'static Workload, text: &str) -> Result<Answer> {
+    fn run(&self, workload: &'static Workload, text: &str, stage: &Stage) -> Result<Answer> {
         let (mut config, weighted) = read(text)?;
         config.graph = Some(self.graph.origin.graph_file.clone());
         let looks = weighted || matches!(workload.form, Form::Weighted | Form::General);
         let graph = if looks { self.whole()? } else { self.graph.clone() };
         let job = Job::new(workload, config, graph.clone())?;
+        stage.opens();
         let (name, fleet) = fleet(job.config.fleet())?;
         let open = lock(&fleet);
+        stage.lays_out();
         let options = job.config.prepare();
         let layout = format!("{looks} {:?}", options.layout);
         let key = format!("{looks} {name} {options:?}");
@@ -290,7 +295,9 @@ impl Held {
         };
         let answer = job.query.check_memory(open.info()).and_then(|()| {
             let report = prepared.report(&open, workload.form)?;
+            stage.runs();
             let answer = job.solve(&open, &prepared)?;
+            stage.checks();
             let verification = job.check(&open, &prepared, &*answer)?;
             Ok(job.outcome(&open, &report, answer, verification))
         });

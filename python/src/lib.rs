@@ -6,6 +6,7 @@ mod error;
 mod fleets;
 mod graph;
 mod order;
+mod stage;
 mod wait;
 
 use pyo3::prelude::*;

@@ -1,12 +1,13 @@
 //! Work on a thread of its own, so that Python goes on meanwhile: other threads run, and Ctrl-C ends the wait.
 
 use crate::error::{bug, raised};
+use crate::stage::Stage;
 use hivegraph::Result;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked whether somebody pressed Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,6 +48,42 @@ pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    wait_at(py, "loading", &Stage::default(), work)
+}
+
+/// The same, with a line about what `name` is at, where it takes its time (`hivegraph/_progress.py`).
+pub fn wait_at<T: Send + 'static>(
+    py: Python<'_>,
+    name: &str,
+    stage: &Stage,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let begin = Instant::now();
+    let mut told = 0;
+    let done = wait_telling(py, work, |py| {
+        let seconds = begin.elapsed().as_secs();
+        if seconds > told {
+            told = seconds;
+            tell(py, name, stage.name(), seconds)?;
+        }
+        Ok(())
+    });
+    if told > 0 {
+        tell(py, name, stage.name(), 0)?;
+    }
+    done
+}
+
+fn tell(py: Python<'_>, name: &str, stage: &str, seconds: u64) -> PyResult<()> {
+    let module = py.import("hivegraph._progress")?;
+    module.getattr("tell")?.call1((name, stage, seconds)).map(drop)
+}
+
+fn wait_telling<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
     check_process()?;
     let (to, mut answers) = sync_channel(1);
     let job = move || {
@@ -66,7 +103,10 @@ pub fn wait<T: Send + 'static>(
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
                 return Err(bug(text.unwrap_or("it panicked")));
             }
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                look(py)?;
+            }
             Err(RecvTimeoutError::Disconnected) => return Err(bug("a thread has gone")),
         }
     }

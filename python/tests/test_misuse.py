@@ -166,3 +166,15 @@ def test_signals_of_others_are_left_alone():
     handler = signal.getsignal(signal.SIGINT)
     hg.cc(hg.load("rmat:5"))
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_long_call_says_what_it_is_at():
+    code = """
+        import hivegraph as hg, sys
+        sys.stderr.isatty = lambda: True
+        hg.bc(hg.load("rmat:14"), sources="first:400", devices="host:1")
+    """
+    told = python(code)
+    assert "hivegraph: bc runs, 1 s" in told.stderr and told.stderr.endswith("\r\033[K"), told
+    quiet = python(code.replace("sys.stderr.isatty = lambda: True", "pass"))
+    assert quiet.stderr == "", quiet

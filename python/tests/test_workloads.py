@@ -83,6 +83,22 @@ def test_nodes_are_called_what_the_input_calls_them():
     assert hg.bc(graph, sources="all").top(2) == [("carol", 4.0), ("bob", 3.0)]
 
 
+def test_a_walk_restarts_where_a_dict_says():
+    graph, _ = named()
+    found = hg.pagerank(graph, personalize={"bob": 1, "erin": 3.0}, verify=True)
+    assert found.verified == "yes" and found.rank[0] == 0 and found.rank[4] > found.rank[1] > 0
+    with pytest.raises(hg.InputError, match="no node 'zed'"):
+        hg.pagerank(graph, personalize={"zed": 1})
+
+
+def test_places_may_be_a_dict():
+    graph = hg.Graph.from_arcs(["a", "b", "c"], ["b", "c", "d"], directed=False)
+    found = hg.geo(graph, labels={"a": (48.0, 2.0), "c": (48.0, 2.0)}, verify=True)
+    assert found.to_pandas().loc["b", "lat"] == pytest.approx(48) and found.verified.startswith(("yes", "partly"))
+    with pytest.raises(hg.InputError, match="lat"):
+        hg.geo(graph, labels={"a": (480.0, 2.0)})
+
+
 def test_the_top_of_a_column():
     graph, names = named()
     found = hg.bfs(graph, "alice")

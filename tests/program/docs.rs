@@ -1015,6 +1015,46 @@ fn readers(archive: &str) -> String {
     text
 }
 
+/// Functions of NetworkX: its own, the backend's and SciPy's.
+fn python(archive: &str) -> String {
+    let mut text =
+        head(&["function", "graph", "NetworkX", "backend, first", "backend, again", "SciPy"]);
+    for cell in json_of(archive, "python.json")["rows"].as_array().unwrap() {
+        let word = |name: &str| cell[name].as_str().unwrap().to_string();
+        let ms = |name: &str| cell[name].as_f64().map_or("-".into(), |ms| shown(Some(ms)));
+        let times = ["networkx-ms", "first-ms", "again-ms", "scipy-ms"].map(ms);
+        text += &row(&format!("`{}`", word("function")), [word("graph")].into_iter().chain(times));
+    }
+    text
+}
+
+/// What it takes to have the package, and a matrix in it.
+fn python_start(archive: &str) -> String {
+    let found = json_of(archive, "python.json");
+    let mut text = head(&["what", "how much"]);
+    let (start, csr) = (&found["start"], &found["csr"]);
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    let megabytes = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+    let arcs = (number(csr, "arcs") / 1e6).round();
+    for (what, much) in [
+        ("the wheel".into(), megabytes(number(start, "wheel-bytes"))),
+        ("importing it, beyond NumPy".into(), format!("{:.1} ms", number(start, "import-ms"))),
+        ("memory of the import, beyond NumPy".into(), megabytes(number(start, "import-bytes"))),
+        (
+            format!("CSR of {arcs} million arcs: from the call to the layout's begin"),
+            format!("{:.3} s", number(csr, "until-layout-s")),
+        ),
+        ("its layout for PageRank".into(), format!("{:.3} s", number(csr, "layout-s"))),
+        (
+            "peak of memory beyond what was held, as a multiple of the layout".into(),
+            format!("{:.2}", number(csr, "peak-bytes") / number(csr, "layout-bytes")),
+        ),
+    ] {
+        text += &row(what, [much]);
+    }
+    text
+}
+
 /// The textbook loop beside what is chosen.
 fn dense(archive: &str) -> String {
     let records = records(archive, "dense.jsonl");
@@ -1515,7 +1555,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 33] = [
+const TABLES: [Table; 35] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0fba0e1.tar.gz", |archive| standing(archive, &[1, 2])),
     ("resets", "standing-0fba0e1.tar.gz", resets),
@@ -1549,6 +1589,8 @@ const TABLES: [Table; 33] = [
     ("long paths", "benches.tar.gz", long_paths),
     ("kinds", "benches.tar.gz", kinds),
     ("small", "benches.tar.gz", small),
+    ("Python", "benches.tar.gz", python),
+    ("Python at its start", "benches.tar.gz", python_start),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";

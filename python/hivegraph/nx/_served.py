@@ -2,8 +2,6 @@
 
 import inspect
 import math
-import os
-import tempfile
 
 import networkx as nx
 import numpy as np
@@ -577,18 +575,12 @@ def pagerank(G, alpha=0.85, personalization=None, max_iter=100, tol=1e-06, nstar
     options = {"damping": alpha, "iterations": max_iter, "tolerance": tol * len(G)}
     if G.weights is not None:
         options["weighted"] = True
-    if personalization is None:
-        found = _run("pagerank", G, **options)
-    else:
+    if personalization is not None:
         known = {G.index[node]: value for node, value in personalization.items() if node in G}
         if sum(known.values()) == 0:
             raise ZeroDivisionError
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "personalization.csv")
-            with open(path, "w") as file:
-                file.write("node,weight\n")
-                file.writelines(f"{node},{float(value)!r}\n" for node, value in known.items())
-            found = _run("pagerank", G, personalize=path, **options)
+        options["personalize"] = known
+    found = _run("pagerank", G, **options)
     if found.record["change"] > tol * len(G):
         raise nx.PowerIterationFailedConvergence(max_iter)
     return _by_node(G, found.rank.astype(np.float64))
