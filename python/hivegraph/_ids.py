@@ -69,10 +69,37 @@ class Ids:
         return named
 
 
+def _joined(columns):
+    """All names in one array, of which none has become another on the way."""
+    kinds = {column.dtype.kind for column in columns if len(column)}
+    if kinds <= set("iu"):
+        wide = any(column.dtype == np.uint64 and column.size and column.max() >= 2**63 for column in columns)
+        if not wide:
+            return np.concatenate([column.astype(np.int64) for column in columns])
+    elif len(kinds) == 1 and kinds != {"O"}:
+        return np.concatenate([column for column in columns if len(column)])
+    return np.concatenate([objects(column.tolist()) for column in columns])
+
+
+def _is_missing(name):
+    """Whether a name is none: None, not a number, pandas' NA."""
+    if name is None:
+        return True
+    try:
+        return bool(name != name)
+    except (TypeError, ValueError):
+        return True
+
+
+def _refuse_missing(at, lengths):
+    if at is not None:
+        raise InputError(f"row {at % lengths[0]} names no node; leave it out")
+
+
 def numbered(columns):
     """Nodes for the names in some columns of equal length: (columns of nodes, names by node, which rise if they can)."""
     lengths = [len(column) for column in columns]
-    joined = np.concatenate(columns)
+    joined = _joined(columns)
     if joined.dtype.kind in "iu" and joined.size:
         low, high = int(joined.min()), int(joined.max())
         if low >= 0 and high < 4 * joined.size + 1024:
@@ -86,10 +113,12 @@ def numbered(columns):
                 nodes = (np.cumsum(there, dtype=np.int64) - 1)[joined]
             return np.split(nodes, np.cumsum(lengths)[:-1]), names
     if joined.dtype.kind == "O":
-        missing = [i for i, name in enumerate(joined.tolist()) if name is None or name != name]
-        if missing:
-            raise InputError(f"row {missing[0] % lengths[0]} names no node; leave it out")
-        distinct = list(dict.fromkeys(joined.tolist()))
+        listed = joined.tolist()
+        _refuse_missing(next((i for i, name in enumerate(listed) if _is_missing(name)), None), lengths)
+        try:
+            distinct = list(dict.fromkeys(listed))
+        except TypeError as error:
+            raise InputError(f"a node has a name that cannot be one: {error}; names are hashable") from None
         try:
             distinct.sort()
         except TypeError:
@@ -97,10 +126,9 @@ def numbered(columns):
             pass
         names = objects(distinct)
         index = {name: node for node, name in enumerate(names.tolist())}
-        nodes = np.fromiter((index[name] for name in joined.tolist()), dtype=np.int64, count=len(joined))
+        nodes = np.fromiter((index[name] for name in listed), dtype=np.int64, count=len(listed))
     else:
-        if joined.dtype.kind == "f" and np.isnan(joined).any():
-            at = int(np.argmax(np.isnan(joined)))
-            raise InputError(f"row {at % lengths[0]} names no node; leave it out")
+        missing = joined != joined
+        _refuse_missing(int(np.argmax(missing)) if missing.any() else None, lengths)
         names, nodes = np.unique(joined, return_inverse=True)
     return np.split(nodes, np.cumsum(lengths)[:-1]), names

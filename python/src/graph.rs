@@ -6,8 +6,9 @@ use crate::error::raised;
 use crate::fleets::{Shared, fleet, forget_failed, lock};
 use crate::stage::Stage;
 use crate::wait::{wait, wait_at, wait_for_arcs};
+use hivegraph::fleet::Fleet;
 use hivegraph::graph::{NodeId, Origin, SharedSlice};
-use hivegraph::io::{LoadOptions, apply, load_with, write_graph};
+use hivegraph::io::{LoadOptions, apply, load_with, place, write_graph};
 use hivegraph::layout::{Form, Layouts, Prepared};
 use hivegraph::run::{Job, RunConfig, Workload, prepare, workload};
 use hivegraph::{Error, Result};
@@ -271,10 +272,23 @@ impl Held {
     }
 
     fn run(&self, workload: &'static Workload, text: &str, stage: &Stage) -> Result<Answer> {
-        let (mut config, weighted) = read(text)?;
+        let asked: Map<String, Value> = options(text)?;
+        let mut config = config_of(&asked)?;
         config.graph = Some(self.graph.origin.graph_file.clone());
+        let weighted = asked.get("weighted").is_some_and(|weighted| *weighted == true);
         let looks = weighted || matches!(workload.form, Form::Weighted | Form::General);
         let graph = if looks { self.whole()? } else { self.graph.clone() };
+        // Places belong to the graph, which then is this run's alone.
+        let places = asked.get("labels").filter(|_| workload.has_own_option("labels"));
+        if let Some(path) = places.and_then(Value::as_str) {
+            let first_id = asked.get("labels-first-id").and_then(Value::as_u64);
+            let placed = Arc::new(place((*graph).clone(), path, first_id)?);
+            let job = Job::new(workload, config, placed)?;
+            stage.opens();
+            let (name, fleet) = fleet(job.config.fleet())?;
+            let open = lock(&fleet);
+            return alone(job, &name, &open, stage);
+        }
         let job = Job::new(workload, config, graph.clone())?;
         stage.opens();
         let (name, fleet) = fleet(job.config.fleet())?;
@@ -293,52 +307,55 @@ impl Held {
                 made
             }
         };
-        let answer = job.query.check_memory(open.info()).and_then(|()| {
-            let report = prepared.report(&open, workload.form)?;
-            stage.runs();
-            let answer = job.solve(&open, &prepared)?;
-            stage.checks();
-            let verification = job.check(&open, &prepared, &*answer)?;
-            Ok(job.outcome(&open, &report, answer, verification))
-        });
-        if let Err(error) = &answer {
-            lock(&self.prepared).remove(&key);
+        answered(job, &open, &prepared, stage).inspect_err(|error| {
+            if !matches!(error, Error::Input(_) | Error::Verify(_)) {
+                lock(&self.prepared).remove(&key);
+            }
             forget_failed(&name, error);
-        }
-        let outcome = answer?;
-        outcome.verified()?;
-        Ok(Answer(Arc::new(outcome)))
+        })
     }
+}
+
+/// The answer of a job on a graph that is laid out for it, or will be.
+fn answered(job: Job, open: &Fleet, prepared: &Prepared, stage: &Stage) -> Result<Answer> {
+    job.query.check_memory(open.info())?;
+    let report = prepared.report(open, job.workload.form)?;
+    stage.runs();
+    let answer = job.solve(open, prepared)?;
+    stage.checks();
+    let verification = job.check(open, prepared, &*answer)?;
+    let outcome = job.outcome(open, &report, answer, verification);
+    outcome.verified()?;
+    Ok(Answer(Arc::new(outcome)))
+}
+
+/// The same where nothing of the layout stays.
+fn alone(job: Job, name: &str, open: &Fleet, stage: &Stage) -> Result<Answer> {
+    stage.lays_out();
+    let prepared = prepare(&job, None, open)?;
+    answered(job, open, &prepared, stage).inspect_err(|error| forget_failed(name, error))
 }
 
 /// A workload on an array, which needs no graph.
 #[pyfunction]
 pub fn run_on_array(py: Python<'_>, name: &str, options: &str) -> PyResult<Answer> {
     let (workload, text) = (known(py, name)?, options.to_string());
-    wait(py, move || {
-        let job = Job::on_array(workload, read(&text)?.0)?;
+    let stage = Stage::default();
+    let at = stage.clone();
+    wait_at(py, workload.name, &stage, move || {
+        let job = Job::on_array(workload, config_of(&self::options(&text)?)?)?;
+        at.opens();
         let (name, fleet) = fleet(job.config.fleet())?;
         let open = lock(&fleet);
-        let run = || {
-            let prepared = prepare(&job, None, &open)?;
-            let report = prepared.report(&open, Form::Array)?;
-            let answer = job.solve(&open, &prepared)?;
-            let verification = job.check(&open, &prepared, &*answer)?;
-            Ok(job.clone().outcome(&open, &report, answer, verification))
-        };
-        let outcome = run().inspect_err(|error| forget_failed(&name, error))?;
-        outcome.verified()?;
-        Ok(Answer(Arc::new(outcome)))
+        alone(job, &name, &open, &at)
     })
 }
 
-/// Options of a run, and whether they make weights of arcs count where they need not. Several processes are the program's: here
-/// each is by itself.
-fn read(text: &str) -> Result<(RunConfig, bool)> {
-    let asked: Map<String, Value> = options(text)?;
-    let mut config = RunConfig::default().with(&asked)?.0;
+/// Options of a run. Several processes are the program's: here each is by itself.
+fn config_of(asked: &Map<String, Value>) -> Result<RunConfig> {
+    let mut config = RunConfig::default().with(asked)?.0;
     config.ranks = "none".parse()?;
-    Ok((config, asked.get("weighted").is_some_and(|weighted| *weighted == true)))
+    Ok(config)
 }
 
 fn known(py: Python<'_>, name: &str) -> PyResult<&'static Workload> {

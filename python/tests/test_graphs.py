@@ -72,6 +72,27 @@ def test_ids_of_any_kind():
     assert mixed.ids.tolist() == ["a", 1, ("b", 2)]
 
 
+def test_names_do_not_become_others():
+    ids = hg.Graph.from_arcs(np.array([1, 2]), np.array(["1", "b"])).ids.tolist()
+    assert sorted(map(repr, ids)) == ["'1'", "'b'", "1", "2"]
+    large = 2**53 + 1
+    assert large in hg.Graph.from_arcs(np.array([large]), np.array([1], np.uint64)).ids.tolist()
+    assert large in hg.Graph.from_arcs(np.array([large]), np.array([0.5])).ids.tolist()
+    assert hg.Graph.from_arcs(np.array([1]), np.array([2**64 - 1], np.uint64)).ids.tolist() == [1, 2**64 - 1]
+    assert hg.Graph.from_arcs(np.array([1, 2]), np.array([1.0, 3.5])).nodes == 3
+    frame = pd.DataFrame({"a": pd.array([1, 2], "Int64"), "b": pd.array([2, None], "Int64")})
+    with pytest.raises(hg.InputError, match="row 1 names no node"):
+        hg.graph(frame)
+    days = pd.date_range("2026-01-01", periods=3).to_numpy()
+    assert hg.Graph.from_arcs(days[:2], days[1:]).nodes == 3
+    with pytest.raises(hg.InputError, match="row 1 names no node"):
+        hg.Graph.from_arcs(days[:2], np.array([days[0], np.datetime64("NaT")]))
+    kinds = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": pd.array(["y", "z"], "string")})
+    assert hg.graph(kinds).ids.tolist() == ["x", "y", "z"]
+    with pytest.raises(hg.InputError, match="hashable"):
+        hg.Graph.from_arcs([[1], "a"], ["a", "b"])
+
+
 def test_whole_numbers_with_gaps_are_names():
     graph = hg.Graph.from_arcs([10, 30], [30, 50])
     assert graph.ids.tolist() == [10, 30, 50]
