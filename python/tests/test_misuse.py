@@ -170,9 +170,15 @@ def test_signals_of_others_are_left_alone():
 
 def test_a_long_call_says_what_it_is_at():
     code = """
-        import hivegraph as hg, sys
+        import hivegraph as hg, os, signal, sys, threading
         sys.stderr.isatty = lambda: True
-        hg.bc(hg.load("rmat:14"), sources="first:400", devices="host:1")
+        graph = hg.load("rmat:15")
+        threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            hg.bc(graph, sources="all", devices="host:1")
+        except KeyboardInterrupt:
+            sys.stderr.flush()
+            os._exit(0)
     """
     told = python(code)
     assert "hivegraph: bc runs, 1 s" in told.stderr and told.stderr.endswith("\r\033[K"), told
