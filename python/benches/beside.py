@@ -111,7 +111,7 @@ def large_csr(arcs):
     found = hg.pagerank(graph, iterations=1, tolerance=0, devices="host:1")
     whole = time.perf_counter() - begin
     stages = found.stages_ms
-    layout = found.record["prepare"]["bytes-per-replica"]
+    layout = found.record["prepare"]["bytes_per_replica"]
     later = (stages["prepare"] + stages["run"] + stages["download"]) / 1e3
     return {
         "arcs": graph.arcs,

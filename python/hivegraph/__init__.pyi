@@ -79,7 +79,8 @@ class Graph(object):
     devices, so that the next question costs the run alone; :meth:`release` lets go of that.
 
     Arrays that a graph can use as they are (SciPy's ``indices`` as int32, sorted; ``data``) are not copied. NumPy refuses to write
-    to them as long as the graph lives. Do not write to their memory by other ways; give ``copy=True`` if you must.
+    to them, and to arrays that they are views of, as long as the graph or a view of it lives. Other views of the same memory that
+    were made before are not known to the graph: do not write to them, and do not resize the arrays; or give ``copy=True``.
 
     Threads may share a graph; runs on the same devices wait for each other. A process that was forked from one that had used
     the package cannot use it: start processes with 'spawn' or 'forkserver'."""
@@ -105,13 +106,13 @@ class Graph(object):
 
         A CSR matrix whose rows are sorted is not copied. `weighted=False`: every stored number is an arc of weight 1."""
     @classmethod
-    def from_pandas(cls, frame, source=None, target=None, weight=None, *, directed=True) -> Graph:
+    def from_pandas(cls, frame, source=None, target=None, weight='any', *, directed=True) -> Graph:
         """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
 
         Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
-        usual names (source, src, from; target, dst, to; weight), else the first two are taken, and no weight."""
+        usual names (source, src, from; target, dst, to; weight), else the first two others are taken. `weight=None`: no weights."""
     @classmethod
-    def from_arrow(cls, table, source=None, target=None, weight=None, *, directed=True) -> Graph:
+    def from_arrow(cls, table, source=None, target=None, weight='any', *, directed=True) -> Graph:
         """As :meth:`from_pandas`, of a table of Arrow."""
     @classmethod
     def from_networkx(cls, graph, weight='weight') -> Graph:
@@ -139,7 +140,9 @@ class Graph(object):
     def loaded(self, **options) -> Any:
         """This graph under options of loading: ``symmetrize='max'``, ``self_loops='drop'``, ``duplicates='min'`` and so on."""
     def save(self, path) -> Any:
-        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others."""
+        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others.
+
+        Raises :class:`InputError` where nodes have names that Python gave them: a file would lose them."""
     def release(self) -> Any:
         """Lets go of what is laid out of it on devices."""
     def __len__(self) -> Any:

@@ -1,7 +1,7 @@
 """Arrays as the engine takes them, and arrays that nobody is to change while it looks at them."""
 
+import collections
 import threading
-import weakref
 
 import numpy as np
 
@@ -12,7 +12,11 @@ def plain(values, what):
     """A NumPy array `[k]` of native numbers or other objects, from anything that is one; of a device, copied."""
     if hasattr(values, "__cuda_array_interface__") or type(values).__module__.split(".")[0] in ("cupy", "torch"):
         values = _from_device(values, what)
-    array = values if isinstance(values, np.ndarray) else _listed(values)
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InputError(f"{what} is masked at {int(np.argmax(np.ma.getmaskarray(values)))}; leave out what is masked")
+        values = values.data
+    array = values if isinstance(values, np.ndarray) else _listed(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} has {array.ndim} dimensions, and one is wanted; give {what}.ravel() if that is meant")
     if not array.dtype.isnative:
@@ -20,13 +24,18 @@ def plain(values, what):
     return array
 
 
-def _listed(values):
+def _listed(values, what):
     """Of a list or whatever NumPy makes an array of. Numbers beside texts stay numbers."""
+    if not hasattr(values, "__array__") and not hasattr(values, "__len__"):
+        try:
+            values = list(values)
+        except TypeError:
+            raise InputError(f"{what} is {type(values).__name__}; give one value for each") from None
     try:
         array = np.asarray(values)
-    except ValueError:
+    except (ValueError, OverflowError):
         return objects(list(values))
-    if array.dtype.kind in "US" and not all(isinstance(value, (str, bytes)) for value in values):
+    if array.dtype.kind in "US" and len(set(map(type, values))) > 1:
         return objects(list(values))
     return array
 
@@ -82,9 +91,11 @@ def numbers(values, what):
     return row(array)
 
 
-# Arrays that graphs look at: how many do, and whether they could be written to before.
+# Arrays that graphs look at: how many do, and whether they could be written to before; and those that are not looked at any more.
 _locked = {}
 _lock = threading.Lock()
+_given_back = collections.deque()
+_waiting = []
 
 
 def _chain(array):
@@ -93,26 +104,60 @@ def _chain(array):
         array = array.base
 
 
-def keep_unchanged(owner, arrays):
-    """Makes arrays read-only, and those that they are views of, until `owner` is gone."""
-    held = [one for array in arrays for one in _chain(array)]
-    with _lock:
-        for array in held:
-            count, was, _ = _locked.get(id(array), (0, array.flags.writeable, array))
-            _locked[id(array)] = (count + 1, was, array)
-            array.flags.writeable = False
-    weakref.finalize(owner, _release, held)
+def safe(array):
+    """The array, copied where nobody can keep others from writing to it: its memory is no array's of NumPy."""
+    *_, root = _chain(array)
+    return array.copy() if root.base is not None and root.flags.writeable else array
+
+
+class Unchanged:
+    """Keeps arrays, and those that they are views of, from being written to, until it is gone."""
+
+    def __init__(self, arrays):
+        held = {id(one): one for array in arrays for one in _chain(array)}
+        self._held = list(held.values())
+        with _lock:
+            for array in self._held:
+                waits = any(array is other for other in _waiting)
+                count, was, _ = _locked.get(id(array), (0, array.flags.writeable or waits, array))
+                if waits:
+                    _waiting[:] = [other for other in _waiting if other is not array]
+                _locked[id(array)] = (count + 1, was, array)
+                array.flags.writeable = False
+        _give_back()
+
+    def __del__(self):
+        # Perhaps while the lock is held, by this very thread: whoever holds it gives the arrays back.
+        _given_back.append(self._held)
+        _give_back()
+
+
+def _give_back():
+    while _given_back:
+        if not _lock.acquire(blocking=False):
+            return
+        try:
+            while _given_back:
+                _release(_given_back.popleft())
+        finally:
+            _lock.release()
 
 
 def _release(held):
-    with _lock:
-        for array in reversed(held):
-            count, was, _ = _locked.pop(id(array))
-            if count > 1:
-                _locked[id(array)] = (count - 1, was, array)
-            elif was:
-                try:
-                    array.flags.writeable = True
-                except ValueError:
-                    # What it is a view of is still looked at by another graph.
-                    pass
+    for array in held:
+        count, was, _ = _locked.pop(id(array), (0, False, None))
+        if count > 1:
+            _locked[id(array)] = (count - 1, was, array)
+        elif was:
+            _waiting.append(array)
+    # What others are views of comes first. What is a view of an array that another graph looks at waits for that one.
+    _waiting.sort(key=lambda array: sum(1 for _ in _chain(array)))
+    still = []
+    for array in _waiting:
+        if id(array) in _locked:
+            continue
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            still.append(array)
+    _waiting[:] = still

@@ -7,12 +7,13 @@ import numpy as np
 
 from . import _arrays, _core
 from ._errors import InputError
-from ._ids import Ids, numbered
+from ._ids import Ids, named, numbered
 
 # How far a pair of columns may be guessed: names that tables of arcs use.
 _SOURCES = ("source", "src", "from", "u")
 _TARGETS = ("target", "dst", "destination", "to", "v")
-_WEIGHTS = ("weight", "w", "value")
+# A column of weights is taken if it is there.
+_ANY = "any"
 
 
 class Graph:
@@ -25,7 +26,8 @@ class Graph:
     devices, so that the next question costs the run alone; :meth:`release` lets go of that.
 
     Arrays that a graph can use as they are (SciPy's ``indices`` as int32, sorted; ``data``) are not copied. NumPy refuses to write
-    to them as long as the graph lives. Do not write to their memory by other ways; give ``copy=True`` if you must.
+    to them, and to arrays that they are views of, as long as the graph or a view of it lives. Other views of the same memory that
+    were made before are not known to the graph: do not write to them, and do not resize the arrays; or give ``copy=True``.
 
     Threads may share a graph; runs on the same devices wait for each other. A process that was forked from one that had used
     the package cannot use it: start processes with 'spawn' or 'forkserver'.
@@ -37,7 +39,7 @@ class Graph:
         raise TypeError("a graph is made by hivegraph.graph(...), hivegraph.load(...) or Graph.from_...(...)")
 
     @classmethod
-    def _of(cls, core, ids=None, lent=()):
+    def _of(cls, core, ids=None):
         self = object.__new__(cls)
         self._core, self._attached, self._native = core, {}, ids is None
         if ids is None:
@@ -47,7 +49,6 @@ class Graph:
                 names = np.array(names, dtype=object if numbers is None else None)
             ids = Ids(core.nodes, first or 0, names)
         self._ids = ids
-        _arrays.keep_unchanged(self, lent)
         return self
 
     @classmethod
@@ -58,18 +59,27 @@ class Graph:
         distinct [default: 0 to n - 1]; `copy`: leave the arrays alone.
         Raises :class:`InputError` for arrays that make no graph.
         """
+        given = [indptr, indices, data]
         offsets = _arrays.whole_numbers(indptr, "indptr")
-        offsets = np.require(offsets.astype(np.int64, copy=copy), requirements=["C", "A"]).view(np.uint64)
+        offsets = np.require(offsets.astype(np.int64, copy=False), requirements=["C", "A"]).view(np.uint64)
         columns = _arrays.whole_numbers(indices, "indices")
         weights = None if data is None else _arrays.numbers(data, "data")
         if weights is not None and len(weights) != len(columns):
             raise InputError(f"there are {len(columns)} indices and {len(weights)} data; give one for each arc")
-        if copy:
-            columns = columns.copy()
-            weights = None if weights is None else weights.copy()
-        core = _core.Graph.from_csr(offsets, columns, weights, name)
         lent = [array for array in (offsets, columns, weights) if array is not None]
-        return cls._of(core, _named(ids, core.nodes), lent)
+        lent = [array.copy() if copy else _arrays.safe(array) for array in lent]
+        # What was given is kept from being written to before it is looked at.
+        same = [array for array in given if isinstance(array, np.ndarray) and any(np.may_share_memory(array, one) for one in lent)]
+        unchanged = _arrays.Unchanged(lent + same)
+        offsets, columns, weights = lent if len(lent) == 3 else (*lent, None)
+        try:
+            core = _core.Graph.from_csr(offsets, columns, weights, name, unchanged)
+        except InputError:
+            low = _arrays.whole_numbers(indices, "indices").view(np.int32) if columns.itemsize == 4 else columns
+            if low.size and low.min() < 0 and _arrays.plain(indices, "indices").dtype.kind == "i":
+                raise InputError(f"indices[{int(np.argmin(low))}] is {int(low.min())}; nodes are numbered from 0") from None
+            raise
+        return cls._of(core, named(ids, core.nodes))
 
     @classmethod
     def from_arcs(cls, sources, targets, weights=None, *, nodes=None, ids=None, directed=True, name="arcs"):
@@ -85,7 +95,10 @@ class Graph:
         if len(ends[0]) != len(ends[1]):
             raise InputError(f"there are {len(ends[0])} sources and {len(ends[1])} targets; give one of each for each arc")
         if ids is not None:
+            ids = _arrays.plain(ids, "ids")
             nodes = len(ids)
+        if nodes is not None and (nodes != int(nodes) or not 0 < nodes < 2**32 - 1):
+            raise InputError(f"nodes is {nodes}; give a whole number from 1 to {2**32 - 2}")
         if nodes is None:
             ends, names = numbered(ends)
             nodes = len(names)
@@ -95,7 +108,7 @@ class Graph:
         if weights is not None and len(weights) != len(ends[0]):
             raise InputError(f"there are {len(ends[0])} arcs and {len(weights)} weights; give one for each arc")
         core = _core.Graph.from_arcs(int(nodes), *ends, weights, not directed, name)
-        return cls._of(core, _named(ids, core.nodes))
+        return cls._of(core, named(ids, core.nodes))
 
     @classmethod
     def from_scipy(cls, matrix, *, ids=None, weighted=True, copy=False):
@@ -103,24 +116,30 @@ class Graph:
 
         A CSR matrix whose rows are sorted is not copied. `weighted=False`: every stored number is an arc of weight 1.
         """
+        if len(matrix.shape) != 2:
+            raise InputError(f"the array has {len(matrix.shape)} dimensions; that of a graph has two")
         rows, columns = matrix.shape
         if rows != columns:
             raise InputError(f"the matrix has {rows} rows and {columns} columns; that of a graph is square")
         if matrix.format == "coo":
             weights = matrix.data if weighted else None
             graph = cls.from_arcs(matrix.row, matrix.col, weights, nodes=rows, name="coo")
-            graph._ids = _named(ids, rows)
+            graph._ids = named(ids, rows)
             return graph
+        blocks = matrix.format == "bsr"
         matrix = matrix.tocsr()
+        if blocks:
+            # Blocks are filled up with zeros, which are no arcs.
+            matrix.eliminate_zeros()
         data = matrix.data if weighted else None
         return cls.from_csr(matrix.indptr, matrix.indices, data, ids=ids, copy=copy, name="csr")
 
     @classmethod
-    def from_pandas(cls, frame, source=None, target=None, weight=None, *, directed=True):
+    def from_pandas(cls, frame, source=None, target=None, weight=_ANY, *, directed=True):
         """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
 
         Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
-        usual names (source, src, from; target, dst, to; weight), else the first two are taken, and no weight.
+        usual names (source, src, from; target, dst, to; weight), else the first two others are taken. `weight=None`: no weights.
         """
         names = list(frame.columns)
         source, target, weight = _columns(names, source, target, weight)
@@ -129,11 +148,11 @@ class Graph:
         return cls.from_arcs(*ends, weights, directed=directed, name="table")
 
     @classmethod
-    def from_arrow(cls, table, source=None, target=None, weight=None, *, directed=True):
+    def from_arrow(cls, table, source=None, target=None, weight=_ANY, *, directed=True):
         """As :meth:`from_pandas`, of a table of Arrow."""
         source, target, weight = _columns(list(table.column_names), source, target, weight)
-        weights = None if weight is None else table.column(weight).to_numpy()
-        ends = [table.column(end).to_numpy() for end in (source, target)]
+        columns = [None if name is None else _of_arrow(table, name) for name in (source, target, weight)]
+        *ends, weights = columns
         return cls.from_arcs(*ends, weights, directed=directed, name="table")
 
     @classmethod
@@ -188,11 +207,23 @@ class Graph:
     def loaded(self, **options):
         """This graph under options of loading: ``symmetrize='max'``, ``self_loops='drop'``, ``duplicates='min'`` and so on."""
         core = self._core.applied(json.dumps(_options(options)))
-        return Graph._of(core, None if self._native else Ids(core.nodes, self._ids.first, self._ids.names))
+        if self._native:
+            return Graph._of(core)
+        # Nodes were dropped or come in another order: what they were before is what the engine calls them now.
+        first, numbers, _ = core.ids()
+        before = np.arange(core.nodes) + (first or 0) if numbers is None else np.array(numbers)
+        return Graph._of(core, named(self.ids[before], core.nodes))
 
     def save(self, path):
-        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others."""
-        self._core.save(os.fspath(path))
+        """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others.
+
+        Raises :class:`InputError` where nodes have names that Python gave them: a file would lose them.
+        """
+        if not self._native and (self._ids.names is not None or self._ids.first):
+            raise InputError(
+                "nodes have names, which the file would lose; write the arcs with their names, or Graph.from_csr(*g.to_csr()).save(path)"
+            )
+        self._core.save(os.fsdecode(path))
 
     def release(self):
         """Lets go of what is laid out of it on devices."""
@@ -209,47 +240,38 @@ class Graph:
         return f"<hivegraph.Graph {self._core.name}: {self.nodes:,} nodes, {self.arcs:,} arcs, {weighted}>"
 
 
+def _of_arrow(table, name):
+    try:
+        return table.column(name).to_numpy()
+    except Exception as error:
+        raise InputError(f"column {name!r} of {table.schema.field(name).type} is no array of NumPy: {error}") from None
+
+
 def _options(options):
     return {name.replace("_", "-"): value for name, value in options.items() if value is not None}
 
 
-def _named(ids, nodes):
-    if ids is None:
-        return Ids(nodes)
-    names = np.asarray(ids)
-    if names.ndim != 1:
-        # Names that are tuples, say.
-        names = _arrays.objects(list(ids))
-    if len(names) != nodes:
-        raise InputError(f"there are {nodes} nodes and {len(names)} ids; give one for each node")
-    if names.dtype.kind in "iu" and nodes:
-        if names[0] >= 0 and bool(np.all(names[1:] - names[:-1] == 1)):
-            return Ids(nodes, int(names[0]))
-        distinct = len(np.unique(names)) == nodes
-    else:
-        distinct = len(set(names.tolist())) == nodes
-    if not distinct:
-        raise InputError("two nodes have the same id; give each its own")
-    return Ids(nodes, 0, names)
-
-
-def _columns(names, *asked):
+def _columns(names, source, target, weight):
     """Names of the columns of sources, targets and weights."""
-    found = []
     usual = {str(name).lower(): name for name in names}
-    for place, (name, known) in enumerate(zip(asked, (_SOURCES, _TARGETS, _WEIGHTS))):
-        if name is not None and name not in names:
+    for name in (source, target, weight):
+        if name is not None and name is not _ANY and name not in names:
             raise InputError(f"there is no column {name!r}; there are {', '.join(map(repr, names))}")
-        if name is None:
-            name = next((usual[word] for word in known if word in usual), None)
-        if name is None and place < 2:
-            if len(names) < 2:
-                raise InputError("the table has fewer than two columns; it needs one of sources and one of targets")
-            name = names[place]
-        found.append(name)
-    if found[0] == found[1]:
-        raise InputError(f"column {found[0]!r} would be source and target; name both: source=, target=")
-    return found
+    ends = [source, target]
+    for place, known in enumerate((_SOURCES, _TARGETS)):
+        if ends[place] is None:
+            ends[place] = next((usual[word] for word in known if word in usual and usual[word] not in ends), None)
+    if weight is _ANY:
+        weight = usual.get("weight") if usual.get("weight") not in ends else None
+    rest = [name for name in names if name not in (*ends, weight)]
+    for place in range(2):
+        if ends[place] is None:
+            if not rest:
+                raise InputError("the table has fewer than two columns of nodes; it needs one of sources and one of targets")
+            ends[place] = rest.pop(0)
+    if ends[0] == ends[1]:
+        raise InputError(f"column {ends[0]!r} would be source and target; name both: source=, target=")
+    return *ends, weight
 
 
 def load(spec, **options):
@@ -258,7 +280,7 @@ def load(spec, **options):
     Options are those of loading: ``weights``, ``symmetrize``, ``self_loops``, ``duplicates``, ``relabel`` and others, as
     ``hive run bfs --help`` lists them. Raises :class:`InputError` with file, line and value for a file that makes no graph.
     """
-    return Graph._of(_core.Graph.load(os.fspath(spec), json.dumps(_options(options))))
+    return Graph._of(_core.Graph.load(os.fsdecode(spec), json.dumps(_options(options))))
 
 
 def graph(data, *args, **options):
@@ -269,14 +291,14 @@ def graph(data, *args, **options):
     """
     if isinstance(data, Graph):
         return data
-    if isinstance(data, (str, os.PathLike)):
+    if isinstance(data, (str, bytes, os.PathLike)):
         return load(data, *args, **options)
     family = type(data).__module__.split(".")[0]
-    if family == "scipy":
+    if family == "scipy" and hasattr(data, "tocsr"):
         return Graph.from_scipy(data, *args, **options)
-    if family == "pandas":
+    if family == "pandas" and hasattr(data, "columns"):
         return Graph.from_pandas(data, *args, **options)
-    if family == "pyarrow":
+    if family == "pyarrow" and hasattr(data, "column_names"):
         return Graph.from_arrow(data, *args, **options)
     if family == "polars":
         return Graph.from_arrow(data.to_arrow(), *args, **options)

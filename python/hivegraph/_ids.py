@@ -2,8 +2,39 @@
 
 import numpy as np
 
-from ._arrays import objects
+from ._arrays import objects, plain
 from ._errors import InputError
+
+
+def listed(array):
+    """As a list of Python's objects; times as NumPy's, of which Python's have not all digits."""
+    return list(array) if array.dtype.kind in "mM" else array.tolist()
+
+
+def named(ids, count):
+    """The names `ids` of `count` nodes."""
+    if ids is None:
+        return Ids(count)
+    names = plain(ids, "ids")
+    if len(names) != count:
+        raise InputError(f"there are {count} nodes and {len(names)} ids; give one for each node")
+    if names.dtype.kind in "iu":
+        wide = names.dtype == np.uint64 and bool(np.any(names >= 2**63))
+        names = objects(names.tolist()) if wide else names.astype(np.int64)
+    if names.dtype.kind == "i":
+        if count and names[0] >= 0 and bool(np.all(names[1:] - names[:-1] == 1)):
+            return Ids(count, int(names[0]))
+        distinct = len(np.unique(names)) == count
+    else:
+        all_names = listed(names)
+        _refuse_missing(next((i for i, name in enumerate(all_names) if _is_missing(name)), None), [count], "ids[{}] is no name")
+        try:
+            distinct = len(set(all_names)) == count
+        except TypeError as error:
+            raise InputError(f"a node has a name that cannot be one: {error}; names are hashable") from None
+    if not distinct:
+        raise InputError("two nodes have the same id; give each its own")
+    return Ids(count, 0, names)
 
 
 class Ids:
@@ -34,7 +65,7 @@ class Ids:
                 number = int(name)
                 if number != name:
                     return None
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return None
             if self.names is None:
                 node = number - self.first
@@ -44,7 +75,12 @@ class Ids:
             node = int(np.searchsorted(self.names, number))
             return node if self.names[node] == number else None
         if self._index is None:
-            self._index = {name: node for node, name in enumerate(self.names.tolist())}
+            self._index = {name: node for node, name in enumerate(listed(self.names))}
+        if self.names.dtype.kind in "mM":
+            try:
+                name = np.asarray(name).astype(self.names.dtype)[()]
+            except (TypeError, ValueError):
+                return None
         try:
             return self._index.get(name)
         except TypeError:
@@ -78,6 +114,8 @@ def _joined(columns):
             return np.concatenate([column.astype(np.int64) for column in columns])
     elif len(kinds) == 1 and kinds != {"O"}:
         return np.concatenate([column for column in columns if len(column)])
+    if kinds & set("mM"):
+        raise InputError("sources and targets are times and something else; give both the same type")
     return np.concatenate([objects(column.tolist()) for column in columns])
 
 
@@ -91,9 +129,9 @@ def _is_missing(name):
         return True
 
 
-def _refuse_missing(at, lengths):
+def _refuse_missing(at, lengths, words="row {} names no node; leave it out"):
     if at is not None:
-        raise InputError(f"row {at % lengths[0]} names no node; leave it out")
+        raise InputError(words.format(at % lengths[0]))
 
 
 def numbered(columns):
@@ -113,10 +151,10 @@ def numbered(columns):
                 nodes = (np.cumsum(there, dtype=np.int64) - 1)[joined]
             return np.split(nodes, np.cumsum(lengths)[:-1]), names
     if joined.dtype.kind == "O":
-        listed = joined.tolist()
-        _refuse_missing(next((i for i, name in enumerate(listed) if _is_missing(name)), None), lengths)
+        names_of = joined.tolist()
+        _refuse_missing(next((i for i, name in enumerate(names_of) if _is_missing(name)), None), lengths)
         try:
-            distinct = list(dict.fromkeys(listed))
+            distinct = list(dict.fromkeys(names_of))
         except TypeError as error:
             raise InputError(f"a node has a name that cannot be one: {error}; names are hashable") from None
         try:
@@ -126,7 +164,7 @@ def numbered(columns):
             pass
         names = objects(distinct)
         index = {name: node for node, name in enumerate(names.tolist())}
-        nodes = np.fromiter((index[name] for name in listed), dtype=np.int64, count=len(listed))
+        nodes = np.fromiter((index[name] for name in names_of), dtype=np.int64, count=len(names_of))
     else:
         missing = joined != joined
         _refuse_missing(int(np.argmax(missing)) if missing.any() else None, lengths)

@@ -15,6 +15,14 @@ def _is_looked_at():
 
 def tell(name, stage, seconds):
     """After a second, and again now and then; `seconds` of 0 ends it."""
+    try:
+        _tell(name, stage, seconds)
+    except (OSError, ValueError):
+        # Nobody looks any more.
+        pass
+
+
+def _tell(name, stage, seconds):
     global _shown
     if seconds == 0:
         if _shown:

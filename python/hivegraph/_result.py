@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from ._ids import listed
+
 
 def _seen(means, column):
     """The values as NumPy shows them; of counts and nodes -1 is what there is none of."""
@@ -64,7 +66,7 @@ class Result:
     def to_dict(self, name=None):
         """One column, the first if none is named, as ``{id: value}``."""
         values = self.named(name or self.columns[0]).tolist()
-        ids = range(len(values)) if self._graph is None else self.ids.tolist()
+        ids = range(len(values)) if self._graph is None else listed(self.ids)
         return dict(zip(ids, values))
 
     def to_pandas(self):
@@ -85,7 +87,7 @@ class Result:
             nodes = np.flatnonzero(keys <= keys[nodes].max())
         nodes = nodes[np.lexsort((nodes, keys[nodes]))][:k]
         ids = nodes if self._graph is None else self._graph._ids.of(nodes)
-        return list(zip(ids.tolist(), values[nodes].tolist()))
+        return list(zip(listed(ids), values[nodes].tolist()))
 
     @property
     def paths(self):
@@ -94,7 +96,7 @@ class Result:
         if not columns:
             return None
         ids, found = self._graph._ids, {}
-        targets, nodes = ids.of(columns["target"]).tolist(), ids.of(columns["node"]).tolist()
+        targets, nodes = listed(ids.of(columns["target"])), listed(ids.of(columns["node"]))
         for target, node in zip(targets, nodes):
             found.setdefault(target, [])
             if node is not None:

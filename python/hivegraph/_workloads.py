@@ -5,10 +5,13 @@ import csv
 import functools
 import inspect
 import json
+import math
 import os
 import re
 import tempfile
 import textwrap
+
+import numpy as np
 
 from . import _core
 from ._errors import InputError
@@ -48,28 +51,44 @@ def takes(entry):
             yield name, value, what, group
 
 
-def _word(graph, kind, option, value):
+def _word(graph, kind, option, value, files):
     """The value of an option as the engine reads it."""
-    if value is None or isinstance(value, bool):
-        return value
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return None if value is None else bool(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            raise InputError(f"{option} is not a number")
+        value = str(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if graph is None or kind not in _ONE | _SEVERAL:
         return value.item() if hasattr(value, "item") else value
-    several = kind in _SEVERAL and not isinstance(value, (str, bytes, tuple)) and hasattr(value, "__iter__")
-    if not several:
-        if isinstance(value, str) and value not in graph and kind in _SEVERAL:
-            if _CHOICES.fullmatch(value):
-                return value
-            if all(part in graph for part in _parts(graph, value)):
-                value, several = _parts(graph, value), True
+    several = kind in _SEVERAL and not isinstance(value, (str, bytes)) and hasattr(value, "__iter__") and value not in graph
+    if isinstance(value, str) and value not in graph and kind in _SEVERAL:
+        if _CHOICES.fullmatch(value):
+            return value
+        if all(part in graph for part in _parts(graph, value)):
+            value, several = _parts(graph, value), True
     values = list(value) if several else [value]
     if not values:
         raise InputError(f"{option} is empty; give at least one node")
     words = [_called(graph, one) for one in values]
-    if graph._native and kind in _SEVERAL and any("," in word or ":" in word for word in words):
-        raise InputError(f"{option}: names with commas or colons are for a file: {option}='file:PATH'")
-    return words[0] if kind in _ONE else ",".join(words)
+    if kind in _ONE:
+        return words[0]
+    if any("," in word or _CHOICES.fullmatch(word) for word in words):
+        # Names that would be read as something else.
+        return "file:" + files.enter_context(_lines(words))
+    return ",".join(words)
+
+
+@contextlib.contextmanager
+def _lines(words):
+    """A file of names, one a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "nodes.txt")
+        with open(path, "w", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([word] for word in words)
+        yield path
 
 
 @contextlib.contextmanager
@@ -120,7 +139,7 @@ def function(entry):
                 option, kind = options[key]
                 if kind == "FILE" and isinstance(value, dict):
                     value = files.enter_context(_file(graph, value))
-                word = _word(graph, kind, key, value)
+                word = _word(graph, kind, key, value, files)
                 if word is not None:
                     asked[option] = word
             text = json.dumps(asked)

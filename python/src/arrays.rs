@@ -8,15 +8,26 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// An array that Python holds. The package keeps others from writing to it (`_arrays.py`).
-pub struct Lent<T: Element>(PyBuffer<T>);
+/// An array that Python holds, and what keeps others from writing to it (`Unchanged` in `_arrays.py`).
+pub struct Lent<T: Element> {
+    buffer: PyBuffer<T>,
+    _kept: Option<Kept>,
+}
+
+/// An object of Python that lives as long as arrays are looked at.
+pub type Kept = Arc<Py<PyAny>>;
 
 impl<T: Element> Lent<T> {
+    /// An array that is looked at during one call.
     pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Lent<T>> {
+        Lent::kept(array, None)
+    }
+
+    pub fn kept(array: &Bound<'_, PyAny>, kept: Option<&Kept>) -> PyResult<Lent<T>> {
         let buffer = PyBuffer::<T>::get(array)?;
         let aligned = buffer.buf_ptr().cast::<T>().is_aligned();
         match buffer.is_c_contiguous() && buffer.dimensions() == 1 && aligned {
-            true => Ok(Lent(buffer)),
+            true => Ok(Lent { buffer, _kept: kept.cloned() }),
             false => Err(bug("an array that is not one contiguous row")),
         }
     }
@@ -24,12 +35,12 @@ impl<T: Element> Lent<T> {
 
 impl<T: Element> AsRef<[T]> for Lent<T> {
     fn as_ref(&self) -> &[T] {
-        match self.0.item_count() {
+        match self.buffer.item_count() {
             0 => &[],
-            // SAFETY: the buffer has that many T in one contiguous, aligned row, and stays where it is while it is exported. The
-            // package has made the array read-only for as long as the graph lives; who writes to it by other ways than Python's
-            // arrays is told that he must not (`Graph` in `hivegraph/_graph.py`).
-            count => unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), count) },
+            // SAFETY: the buffer has that many T in one contiguous, aligned row. It stays where it is while the array lives, which
+            // this keeps, unless it is resized without a check of references. The package has made it read-only, and what it is a
+            // view of; of older views, and of resizing, `Graph` in `hivegraph/_graph.py` says that they must be left alone.
+            count => unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast(), count) },
         }
     }
 }
@@ -53,10 +64,10 @@ pub enum Ids {
 }
 
 impl Ids {
-    pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Ids> {
+    pub fn of(array: &Bound<'_, PyAny>, kept: Option<&Kept>) -> PyResult<Ids> {
         match item_size(array)? {
-            4 => Ok(Ids::Narrow(Arc::new(Lent::of(array)?))),
-            _ => Ok(Ids::Wide(Lent::of(array)?)),
+            4 => Ok(Ids::Narrow(Arc::new(Lent::kept(array, kept)?))),
+            _ => Ok(Ids::Wide(Lent::kept(array, kept)?)),
         }
     }
 
@@ -77,13 +88,13 @@ pub enum Weights {
 }
 
 impl Weights {
-    pub fn of(array: &Bound<'_, PyAny>) -> PyResult<Weights> {
+    pub fn of(array: &Bound<'_, PyAny>, kept: Option<&Kept>) -> PyResult<Weights> {
         let kind: String = array.getattr("dtype")?.getattr("str")?.extract()?;
         Ok(match kind.trim_start_matches(['<', '>', '=', '|']) {
-            "f4" => Weights::F32(Arc::new(Lent::of(array)?)),
-            "f8" => Weights::F64(Lent::of(array)?),
-            "i4" => Weights::I32(Lent::of(array)?),
-            "i8" => Weights::I64(Lent::of(array)?),
+            "f4" => Weights::F32(Arc::new(Lent::kept(array, kept)?)),
+            "f8" => Weights::F64(Lent::kept(array, kept)?),
+            "i4" => Weights::I32(Lent::kept(array, kept)?),
+            "i8" => Weights::I64(Lent::kept(array, kept)?),
             other => return Err(bug(&format!("weights of type {other}"))),
         })
     }

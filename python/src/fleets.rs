@@ -1,8 +1,8 @@
 //! Fleets that stay open: the second question to the same devices costs the run alone.
 
 use crate::wait::wait;
+use hivegraph::Result;
 use hivegraph::fleet::{Fleet, FleetConfig};
-use hivegraph::{Error, Result};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,11 +30,9 @@ pub fn fleet(config: FleetConfig) -> Result<(String, Shared)> {
     Ok((name, fleet))
 }
 
-/// A fleet on which something has failed is of no use any more.
-pub fn forget_failed(name: &str, error: &Error) {
-    if matches!(error, Error::Fault { .. } | Error::Device { .. } | Error::Lost(_)) {
-        lock(&OPEN).iter_mut().for_each(|open| _ = open.remove(name));
-    }
+/// A fleet on which a run has failed, for whatever reason, is of no use any more.
+pub fn forget(name: &str) {
+    lock(&OPEN).iter_mut().for_each(|open| _ = open.remove(name));
 }
 
 /// Closes all fleets that no graph is on: their GPUs are free afterwards.

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Column};
 use crate::arrays::{Ids, Lent, Weights, narrowed};
 use crate::error::raised;
-use crate::fleets::{Shared, fleet, forget_failed, lock};
+use crate::fleets::{Shared, fleet, forget, lock};
 use crate::stage::Stage;
 use crate::wait::{wait, wait_at, wait_for_arcs};
 use hivegraph::fleet::Fleet;
@@ -70,6 +70,7 @@ impl Graph {
     }
 
     /// Of compressed sparse rows, which stay where they are if they are sorted: offsets of 64 bits, neighbours of 32 or 64.
+    /// `unchanged` lives as long as they are looked at.
     #[staticmethod]
     fn from_csr(
         py: Python<'_>,
@@ -77,10 +78,12 @@ impl Graph {
         columns: &Bound<'_, PyAny>,
         weights: Option<&Bound<'_, PyAny>>,
         name: &str,
+        unchanged: Py<PyAny>,
     ) -> PyResult<Graph> {
-        let offsets: SharedSlice<u64> = Arc::new(Lent::<u64>::of(offsets)?);
-        let columns = Ids::of(columns)?;
-        let weights = weights.map(Weights::of).transpose()?;
+        let kept = Arc::new(unchanged);
+        let offsets: SharedSlice<u64> = Arc::new(Lent::<u64>::kept(offsets, Some(&kept))?);
+        let columns = Ids::of(columns, Some(&kept))?;
+        let weights = weights.map(|weights| Weights::of(weights, Some(&kept))).transpose()?;
         let origin = origin(name, weights.is_some());
         let arcs = columns.len();
         wait_for_arcs(py, arcs, move || {
@@ -111,8 +114,8 @@ impl Graph {
         undirected: bool,
         name: &str,
     ) -> PyResult<Graph> {
-        let ends = [Ids::of(sources)?, Ids::of(targets)?];
-        let weights = weights.map(Weights::of).transpose()?;
+        let ends = [Ids::of(sources, None)?, Ids::of(targets, None)?];
+        let weights = weights.map(|weights| Weights::of(weights, None)).transpose()?;
         let origin = origin(name, weights.is_some());
         let arcs = ends[0].len();
         wait_for_arcs(py, arcs, move || {
@@ -297,7 +300,11 @@ impl Held {
         let options = job.config.prepare();
         let layout = format!("{looks} {:?}", options.layout);
         let key = format!("{looks} {name} {options:?}");
-        let there = lock(&self.prepared).get(&key).map(|(prepared, _)| prepared.clone());
+        // One that was laid out for a fleet that has failed since is of no use.
+        let there = lock(&self.prepared)
+            .get(&key)
+            .filter(|(_, on)| Arc::ptr_eq(on, &fleet))
+            .map(|(prepared, _)| prepared.clone());
         let prepared = match there {
             Some(prepared) => prepared,
             None => {
@@ -307,11 +314,9 @@ impl Held {
                 made
             }
         };
-        answered(job, &open, &prepared, stage).inspect_err(|error| {
-            if !matches!(error, Error::Input(_) | Error::Verify(_)) {
-                lock(&self.prepared).remove(&key);
-            }
-            forget_failed(&name, error);
+        answered(job, &open, &prepared, stage).inspect_err(|_| {
+            lock(&self.prepared).remove(&key);
+            forget(&name);
         })
     }
 }
@@ -333,7 +338,7 @@ fn answered(job: Job, open: &Fleet, prepared: &Prepared, stage: &Stage) -> Resul
 fn alone(job: Job, name: &str, open: &Fleet, stage: &Stage) -> Result<Answer> {
     stage.lays_out();
     let prepared = prepare(&job, None, open)?;
-    answered(job, open, &prepared, stage).inspect_err(|error| forget_failed(name, error))
+    answered(job, open, &prepared, stage).inspect_err(|_| forget(name))
 }
 
 /// A workload on an array, which needs no graph.

@@ -64,25 +64,25 @@ pub fn wait_at<T: Send + 'static>(
         let seconds = begin.elapsed().as_secs();
         if seconds > told {
             told = seconds;
-            tell(py, name, stage.name(), seconds)?;
+            tell(py, name, stage.name(), seconds);
         }
-        Ok(())
     });
     if told > 0 {
-        tell(py, name, stage.name(), 0)?;
+        tell(py, name, stage.name(), 0);
     }
     done
 }
 
-fn tell(py: Python<'_>, name: &str, stage: &str, seconds: u64) -> PyResult<()> {
-    let module = py.import("hivegraph._progress")?;
-    module.getattr("tell")?.call1((name, stage, seconds)).map(drop)
+/// That nobody can be told ends no work.
+fn tell(py: Python<'_>, name: &str, stage: &str, seconds: u64) {
+    let module = py.import("hivegraph._progress");
+    let _ = module.and_then(|module| module.getattr("tell")?.call1((name, stage, seconds)));
 }
 
 fn wait_telling<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
-    mut look: impl FnMut(Python<'_>) -> PyResult<()>,
+    mut look: impl FnMut(Python<'_>),
 ) -> PyResult<T> {
     check_process()?;
     let (to, mut answers) = sync_channel(1);
@@ -105,7 +105,7 @@ fn wait_telling<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals()?;
-                look(py)?;
+                look(py);
             }
             Err(RecvTimeoutError::Disconnected) => return Err(bug("a thread has gone")),
         }

@@ -128,7 +128,7 @@ def test_a_sorted_csr_is_not_copied_and_cannot_be_written_to():
     csr.sort_indices()
     csr.indices, csr.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
     graph = hg.graph(csr)
-    offsets, columns, _ = graph.to_csr()
+    offsets, columns = graph.to_csr()[:2]
     assert np.shares_memory(columns, csr.indices) and np.shares_memory(offsets, csr.indptr)
     for array in (csr.indices, csr.data, csr.indptr):
         with pytest.raises(ValueError, match="read-only"):
@@ -175,6 +175,11 @@ WRONG = [
     (lambda: hg.Graph.from_arcs([0], [1], [1, 2]), "1 arcs and 2 weights"),
     (lambda: hg.Graph.from_arcs([0], [-1], nodes=3), r"targets\[0\] is -1"),
     (lambda: hg.Graph.from_arcs([0], [7], nodes=3), "7 and the graph has 3 nodes"),
+    (lambda: hg.Graph.from_arcs([0], [1], nodes=-1), "nodes is -1"),
+    (lambda: hg.Graph.from_arcs([0], [1], nodes=3.7), "nodes is 3.7"),
+    (lambda: hg.Graph.from_csr([0, 1, 1], np.array([-1], np.int32)), r"indices\[0\] is -1"),
+    (lambda: hg.graph(pd.Series([1, 2])), "nothing that a graph is made of"),
+    (lambda: hg.graph(pa.array([1, 2])), "nothing that a graph is made of"),
     (lambda: hg.Graph.from_arcs([0], [1], [-1.0]), "weight -1"),
     (lambda: hg.Graph.from_arcs([0], [1], [np.nan]), "weight NaN"),
     (lambda: hg.Graph.from_arcs([0], [1], ["heavy"]), "weights are numbers"),
@@ -229,3 +234,113 @@ def test_a_graph_is_saved_and_loaded(tmp_path):
     again = hg.load(path)
     assert again.nodes == 64 and again.arcs == hg.load("rmat:6").arcs
     assert hg.load("chain:5").loaded(symmetrize="max").is_undirected()
+
+
+def test_names_stay_with_their_nodes_when_nodes_go():
+    arcs = ["z", "z", "z", "y", "x", "q", "r"], ["a", "b", "c", "z", "y", "r", "q"]
+    graph = hg.Graph.from_arcs(*arcs)
+
+    def named(graph):
+        offsets, columns, _ = graph.to_csr()
+        sources = np.repeat(np.arange(graph.nodes), np.diff(offsets))
+        return sorted(zip(graph.ids[sources].tolist(), graph.ids[columns].tolist()))
+
+    whole = sorted(zip(*arcs))
+    assert named(graph.loaded(relabel="degree")) == whole
+    assert named(graph.loaded(largest_component=True)) == [arc for arc in whole if "q" not in arc]
+    assert named(graph.loaded(self_loops="drop")) == whole
+
+
+def test_ids_of_narrow_types_do_not_wrap():
+    for ids in (np.array([254, 255, 0], np.uint8), np.array([127, -128, -127], np.int8), [1, "x", 2], [1, "1", 2], [b"x", "x", "y"]):
+        graph = hg.Graph.from_arcs([0, 1], [1, 2], ids=ids)
+        assert graph.ids.tolist() == list(ids) and [graph.node(name) for name in list(ids)] == [0, 1, 2]
+    wide = np.array([2**63, 2**63 + 1, 2**63 + 2], np.uint64)
+    assert hg.Graph.from_arcs([0, 1], [1, 2], ids=wide).ids.tolist() == wide.tolist()
+    assert hg.Graph.from_arcs([0, 1], [1, 2], ids=(name for name in "abc")).ids.tolist() == list("abc")
+    for ids, words in (([np.nan, np.nan, 2], "is no name"), ([[1], [2], [3, 4]], "hashable"), (7, "ids is int")):
+        with pytest.raises(hg.InputError, match=words):
+            hg.Graph.from_arcs([0, 1], [1, 2], ids=ids)
+
+
+def test_times_are_names():
+    days = pd.date_range("2026-01-01", periods=3)
+    graph = hg.Graph.from_arcs(days[:2].to_numpy(), days[1:].to_numpy())
+    assert [graph.node(day) for day in graph.ids] == [graph.node(day) for day in days] == [0, 1, 2]
+    assert hg.bfs(graph, days[0]).to_dict()[graph.ids[2]] == 2
+    with pytest.raises(hg.InputError, match="same type"):
+        hg.Graph.from_arcs(days[:2].to_numpy(), np.array(list(days[1:]), dtype=object))
+
+
+def test_what_is_masked_is_refused():
+    masked = np.ma.array([0, 1, 2], mask=[0, 1, 0])
+    with pytest.raises(hg.InputError, match="masked at 1"):
+        hg.Graph.from_arcs(masked, [1, 2, 0])
+    assert hg.Graph.from_arcs(np.ma.array([0, 1]), [1, 0]).arcs == 2
+
+
+def test_columns_are_guessed_where_they_are_not_named():
+    table = pd.DataFrame({"weight": [2.5], "a": ["x"], "b": ["y"], "w": [-1]})
+    assert hg.graph(table).to_csr()[2].tolist() == [2.5] and hg.graph(table).ids.tolist() == ["x", "y"]
+    assert not hg.graph(table, "a", "b", None).weighted
+    assert hg.graph(table, "a", "b").to_csr()[2].tolist() == [2.5]
+
+
+def test_padding_of_blocks_is_no_arc():
+    dense = np.zeros((4, 4))
+    dense[0, 1], dense[2, 3] = 2, 3
+    assert hg.graph(sp.bsr_array(dense, blocksize=(2, 2))).arcs == 2
+
+
+def test_weights_of_networkx_are_numbers():
+    graph = nx.path_graph(2)
+    for weight in ("2.5", b"3", "heavy", 1j, 10**400):
+        nx.set_edge_attributes(graph, weight, "weight")
+        with pytest.raises(hg.InputError, match="attribute 'weight'"):
+            hg.graph(graph)
+    with pytest.raises(hg.InputError, match="no edge has the attribute 'wieght'"):
+        hg.graph(graph, weight="wieght")
+    assert not hg.graph(graph, weight=None).weighted
+
+
+def test_names_are_not_lost_in_a_file(tmp_path):
+    with pytest.raises(hg.InputError, match="would lose"):
+        hg.Graph.from_arcs(["a", "b"], ["b", "c"]).save(tmp_path / "g.hive")
+
+
+def test_whatever_the_arrays_are_views_of_is_kept():
+    whole = np.zeros(100, np.int32)
+    columns, offsets = whole[:10], np.arange(200)[:11]
+    graph = hg.Graph.from_csr(offsets, columns)
+    for array in (whole, columns, offsets, offsets.base):
+        assert not array.flags.writeable
+    view = graph.to_csr()[1]
+    other = graph.loaded()
+    del graph
+    gc.collect()
+    assert not whole.flags.writeable, "a view of the graph lives"
+    del view, other
+    gc.collect()
+    hg.cc(hg.load("chain:3"))
+    assert whole.flags.writeable and columns.flags.writeable
+    # Memory that is no array's can be written to by others: it is copied.
+    memory = bytearray(np.zeros(10, np.int32).tobytes())
+    graph = hg.Graph.from_csr(np.arange(11), np.frombuffer(memory, np.int32))
+    memory[0:4] = b"\xff\xff\xff\x7f"
+    assert graph.to_csr()[1][0] == 0
+
+
+def test_graphs_in_circles_are_given_back():
+    offsets, columns = np.arange(11), np.zeros(10, np.int32)
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(200):
+            circle = [hg.Graph.from_csr(offsets.copy(), columns)]
+            circle.append(circle)
+    finally:
+        gc.set_threshold(*before)
+    del circle
+    gc.collect()
+    hg.cc(hg.load("chain:3"))
+    assert columns.flags.writeable

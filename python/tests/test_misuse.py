@@ -88,7 +88,7 @@ def test_a_fork_is_told():
 def test_ctrl_c_ends_the_wait():
     code = """
         import hivegraph as hg, os, signal, threading, time
-        graph = hg.load("rmat:13")
+        graph = hg.load("rmat:15")
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()
         try:
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_the_wait():
 def test_the_interpreter_ends_in_mid_run():
     begin = """
         import hivegraph as hg, threading, time
-        graph = hg.load("rmat:13")
+        graph = hg.load("rmat:15")
         run = lambda: hg.bc(graph, sources="all", devices="host:1")
         threading.Thread(target=run, daemon=True).start()
         time.sleep(0.3)
@@ -181,6 +181,6 @@ def test_a_long_call_says_what_it_is_at():
             os._exit(0)
     """
     told = python(code)
-    assert "hivegraph: bc runs, 1 s" in told.stderr and told.stderr.endswith("\r\033[K"), told
+    assert "hivegraph: bc runs, 1 s" in told.stderr and told.stderr.endswith("\033[K"), told
     quiet = python(code.replace("sys.stderr.isatty = lambda: True", "pass"))
     assert quiet.stderr == "", quiet

@@ -162,6 +162,46 @@ def test_weights_that_float32_does_not_hold_are_networkxs():
     assert nx.single_source_shortest_path_length(graph, 0, backend="hivegraph") == {0: 0, 1: 1, 2: 2}
 
 
+def test_weights_that_are_not_asked_for_do_not_count():
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, {(0, 1): 5, (1, 2): 7}, "weight")
+    both = [("weight", 12), (None, 2), ("weight", 12)]
+    for weight, length in both:
+        assert nx.dijkstra_path_length(graph, 0, 2, weight=weight, backend="hivegraph") == length
+        assert nx.bidirectional_dijkstra(graph, 0, 2, weight=weight, backend="hivegraph")[0] == length
+    ranks = nx.pagerank(graph, weight=None, backend="hivegraph")
+    assert ranks == pytest.approx(nx.pagerank(graph, weight=None, backend="networkx"), abs=1e-5)
+
+
+def test_whole_numbers_that_may_pass_what_float64_holds_are_networkxs():
+    for weights in ([2**70, 2**70], [2**60, 1]):
+        graph = nx.path_graph(3)
+        nx.set_edge_attributes(graph, dict(zip(graph.edges, weights)), "weight")
+        with pytest.raises(NotImplementedError):
+            nx.single_source_dijkstra_path_length(graph, 0, backend="hivegraph")
+
+
+def test_views_are_looked_at_anew():
+    graph = nx.path_graph(4)
+    for view in (graph.subgraph(range(4)), nx.subgraph_view(graph), graph.to_directed(as_view=True)):
+        count = nx.number_weakly_connected_components if view.is_directed() else nx.number_connected_components
+        graph.add_edge(1, 2)
+        assert count(view, backend="hivegraph") == 1
+        graph.remove_edge(1, 2)
+        assert count(view, backend="hivegraph") == 2
+
+
+def test_what_the_engine_refuses_is_networkxs():
+    graph = nx.path_graph(4)
+    for given in ({"alpha": -0.1}, {"personalization": {0: -1, 1: 2}}, {"alpha": math.nan}, {"tol": math.nan}):
+        assert backend.backend.can_run("pagerank", (graph,), given) is not True
+    with pytest.raises(nx.PowerIterationFailedConvergence):
+        nx.katz_centrality(graph, alpha=10, backend="hivegraph")
+    graph.__networkx_cache__ = None
+    assert backend.backend.should_run("is_connected", (graph,), {}) is not True
+    assert nx.is_connected(graph, backend="hivegraph")
+
+
 def test_sums_are_those_of_float64():
     graph = nx.path_graph(4)
     nx.set_edge_attributes(graph, {(0, 1): float(2**23), (1, 2): 0.5, (2, 3): 2.0**-20}, "weight")

@@ -83,6 +83,25 @@ def test_nodes_are_called_what_the_input_calls_them():
     assert hg.bc(graph, sources="all").top(2) == [("carol", 4.0), ("bob", 3.0)]
 
 
+def test_names_that_read_like_choices_are_names(tmp_path):
+    table = tmp_path / "arcs.csv"
+    table.write_text('all,x\nx,"first:1"\n"first:1",q\n"a,b",q\n')
+    graph = hg.load(table)
+    assert set(graph.ids) == {"all", "x", "first:1", "q", "a,b"}
+    for seed in graph.ids:
+        for given in (seed, [seed]):
+            assert hg.vn(graph, given).to_dict()[seed] == 0 and hg.vn(graph, given).distance.tolist().count(0) == 1
+    assert hg.vn(graph, "first:2").distance.tolist().count(0) == 2
+    sets = hg.Graph.from_arcs([frozenset([1]), frozenset([2])], [frozenset([2]), frozenset([3])])
+    assert hg.vn(sets, frozenset([2])).distance.tolist() == [np.inf, 0, 1]
+
+
+def test_a_question_without_an_answer_is_no_end():
+    with pytest.raises(hg.InputError, match="grow"):
+        hg.katz(hg.load("rmat:6"), alpha=10.0, iterations=1000)
+    assert hg.bfs(hg.load("chain:9"), 0).level[8] == 8
+
+
 def test_a_walk_restarts_where_a_dict_says():
     graph, _ = named()
     found = hg.pagerank(graph, personalize={"bob": 1, "erin": 3.0}, verify=True)
@@ -131,6 +150,8 @@ WRONG = [
     (lambda g: hg.pagerank(g, personalize="/no/such/file"), hg.InputError, "/no/such/file"),
     (lambda g: hg.bfs(g, 2**70), hg.InputError, "no node"),
     (lambda g: hg.bfs(g, [1]), hg.InputError, "no node"),
+    (lambda g: hg.bfs(g, np.inf), hg.InputError, "no node"),
+    (lambda g: hg.pagerank(g, damping=np.nan), hg.InputError, "damping is not a number"),
     (lambda g: hg.filter(elements=0), hg.InputError, "elements"),
     (lambda g: hg.pagerank(), TypeError, "graph"),
     (lambda g: hg.pagerank(7), hg.InputError, "int is nothing"),

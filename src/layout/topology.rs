@@ -238,8 +238,9 @@ impl Columns {
         let transpose = directed.then(|| graph.transpose());
         let degree = |v: usize| graph.degree(v) + transpose.as_ref().map_or(0, |t| t.degree(v));
         let (sketch, labels) = layout::labels(graph, &degree, choice.into());
-        let out = rows(graph, &labels, sketch.active)?;
+        // The transpose is gone before the other rows are made.
         let into = transpose.map(|t| rows(&t, &labels, sketch.active)).transpose()?;
+        let out = rows(graph, &labels, sketch.active)?;
         Ok(Columns {
             nodes: graph.nodes(),
             active: sketch.active,

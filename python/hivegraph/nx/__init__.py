@@ -33,6 +33,9 @@ class _Backend:
     ):
         """A graph of this backend. NotImplementedError where weights would be rounded: NetworkX does the work then."""
         weight, missing = next(iter((edge_attrs or {}).items()), (None, 1))
+        if hasattr(graph, "_graph"):
+            # A view changes with what it is a view of, and nobody tells: its conversion is not kept.
+            graph.__networkx_cache__ = None
         return Graph.of(graph, weight, missing)
 
     @staticmethod
@@ -49,7 +52,7 @@ class _Backend:
     def should_run(name, args, kwargs):
         """True, or why it would not pay: converting a small graph takes longer than NetworkX does."""
         graph = args[0] if args else kwargs.get("G")
-        if isinstance(graph, Graph) or getattr(graph, "__networkx_cache__", {}).get("backends", {}).get("hivegraph"):
+        if isinstance(graph, Graph) or _kept(graph):
             return True
         small = hasattr(graph, "number_of_edges") and len(graph) + graph.number_of_edges() < 2_000
         return "the graph is small" if small else True
@@ -60,6 +63,11 @@ class _Backend:
         from ._differs import mark
 
         mark(items)
+
+
+def _kept(graph):
+    """Whether a conversion is kept with a graph."""
+    return bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("hivegraph"))
 
 
 backend = _Backend()

@@ -27,14 +27,22 @@ class Graph:
         # `[n + 1]` int64 and `[m]` int32, in the order of adjacency.
         self.offsets, self.columns = _rows(rows, index, simple)
         # `[m]` float64, None where all weigh 1; whether they are Python's whole numbers: lengths of paths are, too.
-        self.weights, self.whole = (None, True) if attribute[0] is None else _exact(_given(rows, simple, *attribute))
-        self._engine = self._reverse = None
+        self.weights, self.whole = (None, True) if attribute[0] is None else _exact(_given(rows, simple, *attribute), len(nodes))
+        self._engine = self._reverse = self._plain = None
 
     @classmethod
     def of(cls, graph, weight=None, missing=1):
         """Of a graph of NetworkX, with weights of the attribute `weight` if one is named; `missing` where an edge lacks it."""
         nodes = list(_adjacency(graph))
         return cls(graph, nodes, {node: i for i, node in enumerate(nodes)}, attribute=(weight, missing))
+
+    def plain(self):
+        """The graph without weights."""
+        if self.weights is None:
+            return self
+        if self._plain is None:
+            self._plain = Graph(self.original, self.node_list, self.index, self._backward)
+        return self._plain
 
     def is_directed(self):
         return self.original.is_directed()
@@ -124,8 +132,10 @@ def _adjacency(graph):
     return graph._adj
 
 
-def _exact(given):
-    """Weights as `[m]` numbers that float32 holds exactly, and whether all are whole numbers of Python."""
+def _exact(given, nodes):
+    """Weights as `[m]` numbers that float32 holds exactly, and whether all are whole numbers of Python: then float64 holds the
+    length of every path.
+    """
     kinds = set(map(type, given))
     if not kinds <= {int, float, bool}:
         if not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
@@ -137,6 +147,8 @@ def _exact(given):
         raise NotImplementedError("a weight is more than float64 holds") from None
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise NotImplementedError("a weight is negative or not finite")
+    if whole and len(weights) and weights.max() * nodes >= 2.0**53:
+        raise NotImplementedError("a path may be longer than the whole numbers that float64 holds")
     with np.errstate(over="ignore"):
         exact = np.array_equal(weights.astype(np.float32).astype(np.float64), weights)
     if not exact:
@@ -145,7 +157,9 @@ def _exact(given):
 
 
 def convert(graph, weight="weight"):
-    """A :class:`hivegraph.Graph` of one of NetworkX, with its nodes' names. Weights are rounded to float32."""
+    """A :class:`hivegraph.Graph` of one of NetworkX, with its nodes' names. Weights are rounded to float32; edges that lack one
+    weigh 1.
+    """
     try:
         rows = _adjacency(graph)
     except NotImplementedError as error:
@@ -154,7 +168,15 @@ def convert(graph, weight="weight"):
     if weight is not None:
         given = _given(rows, not graph.is_multigraph(), weight, None)
         if any(value is not None for value in given):
-            weights = np.array([1 if value is None else value for value in given], dtype=np.float64)
+            given = [1 if value is None else value for value in given]
+            if not all(isinstance(value, (int, float, np.integer, np.floating)) for value in given):
+                raise InputError(f"the attribute {weight!r} of an edge is no number; name another, or none: weight=None")
+            try:
+                weights = np.array(given, dtype=np.float64)
+            except OverflowError:
+                raise InputError(f"the attribute {weight!r} of an edge is more than float64 holds") from None
+        elif weight != "weight":
+            raise InputError(f"no edge has the attribute {weight!r}; name another, or none: weight=None")
     made = Graph.of(graph)
     engine = Engine.from_csr(made.offsets, made.columns, weights, name="networkx")
     counted = all(type(name) is int and name == node for node, name in enumerate(made.node_list))

@@ -1,5 +1,6 @@
 """The functions that the backend serves."""
 
+import functools
 import inspect
 import math
 
@@ -8,6 +9,7 @@ import numpy as np
 from _nx_hivegraph import FUNCTIONS
 
 from .. import _core, _workloads
+from .._errors import InputError
 
 
 class Served:
@@ -38,10 +40,27 @@ def served(unless=None):
     """Marks a function as served, unless `unless` says of its arguments why not. Its limits in words: `_nx_hivegraph`."""
 
     def keep(function):
+        if "weight" in inspect.signature(function).parameters:
+            function = _weighing(function)
         SERVED[function.__name__] = Served(function, unless)
         return function
 
     return keep
+
+
+def _weighing(function):
+    """The function on the graph without weights where none are asked for: a conversion that is kept may have some."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def run(*args, **given):
+        bound = signature.bind(*args, **given)
+        bound.apply_defaults()
+        if bound.arguments["weight"] is None:
+            bound.arguments["G"] = bound.arguments["G"].plain()
+        return function(*bound.args, **bound.kwargs)
+
+    return run
 
 
 def limits():
@@ -190,7 +209,9 @@ def _sorts(sort_neighbors=None, **_):
 @served(_sorts)
 def bfs_edges(G, source, reverse=False, depth_limit=None, sort_neighbors=None):
     names, before = _edges(G, source, reverse, depth_limit)
-    return ((names[parent], names[place]) for place, parent in enumerate(before) if place)
+    for place, parent in enumerate(before):
+        if place:
+            yield names[parent], names[place]
 
 
 @served(_sorts)
@@ -203,7 +224,8 @@ def bfs_tree(G, source, reverse=False, depth_limit=None, sort_neighbors=None):
 
 @served(_sorts)
 def bfs_predecessors(G, source, depth_limit=None, sort_neighbors=None):
-    return ((child, parent) for parent, child in bfs_edges(G, source, False, depth_limit))
+    for parent, child in bfs_edges(G, source, False, depth_limit):
+        yield child, parent
 
 
 @served(_sorts)
@@ -560,10 +582,14 @@ def is_strongly_connected(G):
 # Centralities.
 
 
-def _no_pagerank(G, tol, nstart, dangling, max_iter, **_):
+def _no_pagerank(G, alpha, personalization, tol, nstart, dangling, max_iter, **_):
+    if not 0 <= alpha <= 1:
+        return "alpha is not from 0 to 1"
+    if personalization is not None and not all(0 <= value < math.inf for value in personalization.values()):
+        return "a weight of personalization is negative or not finite"
     if nstart is not None or dangling is not None:
         return "nstart and dangling are not served"
-    if tol * len(G) < 1e-6:
+    if not 1e-6 <= tol * len(G) < math.inf:
         return "ranks are float32, and tol asks for more"
     return "max_iter is below 1" if max_iter < 1 else None
 
@@ -598,6 +624,8 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
     sources = "all"
     if k is not None and k != n:
         sources = [G.index[node] for node in seed.sample(list(G), k)]
+        if not sources and n - (not endpoints) < 2:
+            return dict.fromkeys(G, 0.0)
         if not sources:
             raise ZeroDivisionError("division by zero")
     # Where all arcs of a directed graph have their reverse, the engine takes it for undirected, unless it normalizes.
@@ -608,7 +636,11 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
     return _by_node(G, scores * (others * (others - 1)) if pairs and others >= 2 else scores)
 
 
-def _no_katz(beta, nstart, weight, **_):
+def _no_katz(alpha, beta, max_iter, tol, nstart, weight, **_):
+    if not (0 < alpha < math.inf and 0 < tol < 1):
+        return "alpha is not above 0, or tol not between 0 and 1"
+    if 0 < max_iter < 100:
+        return "max_iter is below 100: iterations are counted otherwise"
     if isinstance(beta, dict) or not isinstance(beta, (int, float)):
         return "beta is not one number"
     return "nstart and weight are not served" if nstart is not None or weight is not None else None
@@ -618,11 +650,13 @@ def _no_katz(beta, nstart, weight, **_):
 def katz_centrality(G, alpha=0.1, beta=1.0, max_iter=1000, tol=1e-06, nstart=None, normalized=True, weight=None):
     if not len(G):
         return {}
-    if alpha <= 0:
-        raise NotImplementedError("alpha is not above 0")
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    found = _run("katz", G, alpha=alpha, iterations=max_iter, tolerance=tol)
+    try:
+        found = _run("katz", G, alpha=alpha, iterations=max_iter, tolerance=tol)
+    except InputError:
+        # The values grow beyond all numbers.
+        raise nx.PowerIterationFailedConvergence(max_iter) from None
     if found.record["change"] > tol:
         raise nx.PowerIterationFailedConvergence(max_iter)
     values = found.katz * beta
