@@ -100,7 +100,7 @@ def large_csr(arcs):
     np.cumsum(steps, axis=1, out=steps)
     steps %= nodes
     steps.sort(axis=1)
-    offsets = np.arange(0, nodes * per_row + 1, per_row, dtype=np.int64)
+    offsets = np.arange(0, nodes * per_row + 1, per_row, dtype=np.int32)
     matrix = sp.csr_array((np.ones(nodes * per_row, dtype=np.float64), steps.ravel(), offsets), shape=(nodes, nodes))
     del steps
     with open("/proc/self/clear_refs", "w") as file:

@@ -6,15 +6,9 @@
 //! 2^64 where they differ.
 
 use super::Graph;
-use super::build::{self, Csr, Keep};
 use crate::hash::mix;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// Arcs from which a transpose without weights is made in slices, and how many.
-const SLICED: u64 = 1 << 25;
-const SLICES: u64 = 8;
 
 /// The hash of the edge {u, v} of weight w, u < v.
 #[inline]
@@ -73,72 +67,10 @@ impl Graph {
         let (known, origin) = (self.known_symmetric(), self.origin.clone());
         let mut turned = match &self.reverse {
             Some(rows) => Graph::of_rows((**rows).clone(), known, origin),
-            None if self.is_weighted() || self.arcs() < SLICED => {
-                Graph::trusted(self.rebuilt(|u, v| (v, u)), origin, known)
-            }
-            None => Graph::trusted(self.turned_by_slices(SLICES), origin, known),
+            None => Graph::trusted(self.rebuilt(|u, v| (v, u)), origin, known),
         };
         turned.names.clone_from(&self.names);
         turned.places.clone_from(&self.places);
         turned
-    }
-
-    /// The transpose without weights, so many rows at a time that little memory is taken beside it: packed arcs are twice as long
-    /// as columns.
-    fn turned_by_slices(&self, slices: u64) -> Csr {
-        let (n, m) = (self.nodes(), self.arcs());
-        let degrees: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(0)).collect();
-        self.columns.par_iter().for_each(|v| _ = degrees[*v as usize].fetch_add(1, Relaxed));
-        let mut offsets = Vec::with_capacity(n + 1);
-        offsets.push(0);
-        let mut columns = Vec::with_capacity(m as usize);
-        let (mut begin, mut total) = (0, 0u64);
-        for end in 1..=n {
-            total += degrees[end - 1].load(Relaxed);
-            offsets.push(total);
-            let arcs = total - offsets[begin];
-            if end < n && arcs < m.div_ceil(slices) {
-                continue;
-            }
-            let rows = begin as u32..end as u32;
-            let (rows, arcs_of) = (&rows, |u: usize| {
-                self.columns[self.offsets[u] as usize..self.offsets[u + 1] as usize].iter().copied()
-            });
-            let slice =
-                build::build(end - begin, arcs, Keep::ALL, false, self.row_blocks(), |_, us| {
-                    us.flat_map(move |u| {
-                        let inside = arcs_of(u).filter(|v| rows.contains(v));
-                        inside.map(move |v| (v - rows.start, u as u32, 1.0, 0))
-                    })
-                });
-            columns.extend_from_slice(&slice.columns);
-            begin = end;
-        }
-        let Graph { origin, .. } = self;
-        let (self_loops, duplicates) = (origin.self_loops, origin.duplicates);
-        Csr { offsets, columns, weights: None, self_loops, duplicates }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::generate::generate;
-
-    #[test]
-    fn a_transpose_by_slices_is_the_transpose() {
-        for spec in ["rmat:10", "star:500", "chain:300", "uniform:1000"] {
-            let graph = generate(spec).unwrap().without_weights();
-            // One way: both are the transpose of what is not symmetric.
-            let directed = graph.rebuilt(|u, v| (u.min(v), u.max(v)));
-            let graph = super::Graph::trusted(directed, graph.origin, None);
-            let whole = graph.rebuilt(|u, v| (v, u));
-            for slices in [1, 3, 8, 1000] {
-                let csr = graph.turned_by_slices(slices);
-                assert_eq!(csr.offsets, whole.offsets, "{spec} {slices}");
-                assert_eq!(csr.columns, whole.columns, "{spec} {slices}");
-                assert_eq!(csr.duplicates, whole.duplicates, "{spec} {slices}");
-                assert_eq!(csr.self_loops, whole.self_loops, "{spec} {slices}");
-            }
-        }
     }
 }
