@@ -64,7 +64,7 @@ def functions(graph, source):
 def compared(data):
     rows = []
     for name, file in GRAPHS.items():
-        loaded = hg.load(data / file, self_loops="drop", duplicates="max", weights="random:1-8:1")
+        loaded = hg.load(data / file, self_loops="drop", duplicates="min", weights="random:1-8:1")
         kind = nx.Graph if loaded.is_undirected() else nx.DiGraph
         matrix = loaded.to_scipy()
         graph = nx.from_scipy_sparse_array(matrix.astype(np.int64), create_using=kind)

@@ -1033,11 +1033,11 @@ fn python_start(archive: &str) -> String {
     let found = json_of(archive, "python.json");
     let mut text = head(&["what", "how much"]);
     let (start, csr) = (&found["start"], &found["csr"]);
-    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    let number = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
     let megabytes = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
     let arcs = (number(csr, "arcs") / 1e6).round();
     for (what, much) in [
-        ("the wheel".into(), megabytes(number(start, "wheel-bytes"))),
+        ("the wheel".to_string(), megabytes(number(start, "wheel-bytes"))),
         ("importing it, beyond NumPy".into(), format!("{:.1} ms", number(start, "import-ms"))),
         ("memory of the import, beyond NumPy".into(), megabytes(number(start, "import-bytes"))),
         (
@@ -1050,7 +1050,7 @@ fn python_start(archive: &str) -> String {
             format!("{:.2}", number(csr, "peak-bytes") / number(csr, "layout-bytes")),
         ),
     ] {
-        text += &row(what, [much]);
+        text += &row(&what, [much]);
     }
     text
 }
