@@ -106,13 +106,13 @@ class Graph(object):
 
         A CSR matrix whose rows are sorted is not copied. `weighted=False`: every stored number is an arc of weight 1."""
     @classmethod
-    def from_pandas(cls, frame, source=None, target=None, weight='any', *, directed=True) -> Graph:
+    def from_pandas(cls, frame, source=None, target=None, weight=Ellipsis, *, directed=True) -> Graph:
         """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
 
         Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
         usual names (source, src, from; target, dst, to; weight), else the first two others are taken. `weight=None`: no weights."""
     @classmethod
-    def from_arrow(cls, table, source=None, target=None, weight='any', *, directed=True) -> Graph:
+    def from_arrow(cls, table, source=None, target=None, weight=Ellipsis, *, directed=True) -> Graph:
         """As :meth:`from_pandas`, of a table of Arrow."""
     @classmethod
     def from_networkx(cls, graph, weight='weight') -> Graph:

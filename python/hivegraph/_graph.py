@@ -9,11 +9,11 @@ from . import _arrays, _core
 from ._errors import InputError
 from ._ids import Ids, named, numbered
 
-# How far a pair of columns may be guessed: names that tables of arcs use.
+# What columns of sources and of targets are usually called.
 _SOURCES = ("source", "src", "from", "u")
 _TARGETS = ("target", "dst", "destination", "to", "v")
-# A column of weights is taken if it is there.
-_ANY = "any"
+# A column of weights is taken if there is one.
+_ANY = ...
 
 
 class Graph:

@@ -133,17 +133,24 @@ def function(entry):
     def run(*args, **given):
         arguments = signature.bind(*args, **given).arguments
         graph = made(arguments.pop("graph")) if of_graph else None
-        asked = {}
+        asked, made_of = {}, {}
         with contextlib.ExitStack() as files:
             for key, value in arguments.items():
                 option, kind = options[key]
                 if kind == "FILE" and isinstance(value, dict):
                     value = files.enter_context(_file(graph, value))
+                    made_of[value] = key
                 word = _word(graph, kind, key, value, files)
                 if word is not None:
                     asked[option] = word
             text = json.dumps(asked)
-            answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
+            try:
+                answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
+            except InputError as error:
+                words = str(error)
+                for path, key in made_of.items():
+                    words = words.replace(path, key)
+                raise InputError(words) from None
         return Result(answer, graph)
 
     kinds = inspect.Parameter

@@ -108,6 +108,8 @@ def test_a_walk_restarts_where_a_dict_says():
     assert found.verified == "yes" and found.rank[0] == 0 and found.rank[4] > found.rank[1] > 0
     with pytest.raises(hg.InputError, match="no node 'zed'"):
         hg.pagerank(graph, personalize={"zed": 1})
+    with pytest.raises(hg.InputError, match="^personalize:2: .*-1"):
+        hg.pagerank(graph, personalize={"bob": -1})
 
 
 def test_places_may_be_a_dict():

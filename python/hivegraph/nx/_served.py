@@ -187,7 +187,7 @@ def has_path(G, source, target):
     return bool(_run("bfs", G, ends[0]).level[ends[1]] >= 0)
 
 
-def _edges(graph, source, reverse, depth_limit, sort_neighbors=None):
+def _edges(graph, source, reverse, depth_limit):
     node = _start(graph, source)
     graph = graph.reversed() if reverse else graph
     order, before, _ = _order(graph, [node], depth_limit)
@@ -344,11 +344,11 @@ def _sources(graph, sources):
     return [_need(graph, source, f"Node {source} not found in graph") for source in sources]
 
 
-def _one(graph, source, words="Node {} not found in graph"):
+def _one(graph, source, words):
     return [_need(graph, source, words.format(source))]
 
 
-def _to(graph, sources, target, cutoff, nodes, missing):
+def _to(graph, nodes, target, cutoff, missing):
     """Length and path to one node."""
     search = _Search(graph, nodes, cutoff, paths=True)
     if target not in graph or not search.is_reached(graph.index[target]):
@@ -362,7 +362,7 @@ def multi_source_dijkstra(G, sources, target=None, cutoff=None, weight="weight")
     if target in sources:
         return (0, [target])
     if target is not None:
-        return _to(G, sources, target, cutoff, nodes, f"No path to {target}.")
+        return _to(G, nodes, target, cutoff, f"No path to {target}.")
     search = _Search(G, nodes, cutoff, paths=True)
     return search.lengths(), search.paths()
 
@@ -430,7 +430,7 @@ def single_source_bellman_ford(G, source, target=None, weight="weight"):
     if source == target:
         return (0, [source])
     if target is not None:
-        return _to(G, {source}, target, None, nodes, f"Node {target} not reachable from {source}")
+        return _to(G, nodes, target, None, f"Node {target} not reachable from {source}")
     search = _Search(G, nodes, paths=True)
     return search.lengths(), search.paths()
 
@@ -748,7 +748,6 @@ def k_crust(G, k=None, core_number=None):
 @served()
 def k_corona(G, k, core_number=None):
     numbers = SERVED["core_number"].function(G) if core_number is None else core_number
-    numbers = {node: number for node, number in numbers.items()}
     original = G.original
     kept = (v for v in numbers if numbers[v] == k and k == sum(numbers[w] >= k for w in original[v]))
     return original.subgraph(kept).copy()
