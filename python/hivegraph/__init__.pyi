@@ -110,7 +110,7 @@ class Graph(object):
         """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
 
         Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
-        usual names (source, src, from; target, dst, to; weight), else the first two others are taken. `weight=None`: no weights."""
+        usual names (source, src, from; target, dst, to; weight), or are those that are left. `weight=None`: no weights."""
     @classmethod
     def from_arrow(cls, table, source=None, target=None, weight=Ellipsis, *, directed=True) -> Graph:
         """As :meth:`from_pandas`, of a table of Arrow."""

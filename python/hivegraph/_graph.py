@@ -139,7 +139,7 @@ class Graph:
         """A graph of a table with an arc a row, of columns `source`, `target` and `weight`.
 
         Nodes are called as these columns call them: numbers, texts or anything else. Columns that are not named are found by
-        usual names (source, src, from; target, dst, to; weight), else the first two others are taken. `weight=None`: no weights.
+        usual names (source, src, from; target, dst, to; weight), or are those that are left. `weight=None`: no weights.
         """
         names = list(frame.columns)
         source, target, weight = _columns(names, source, target, weight)
@@ -264,11 +264,11 @@ def _columns(names, source, target, weight):
     if weight is _ANY:
         weight = usual.get("weight") if usual.get("weight") not in ends else None
     rest = [name for name in names if name not in (*ends, weight)]
-    for place in range(2):
-        if ends[place] is None:
-            if not rest:
-                raise InputError("the table has fewer than two columns of nodes; it needs one of sources and one of targets")
-            ends[place] = rest.pop(0)
+    if len(rest) < ends.count(None):
+        raise InputError("the table has fewer than two columns of nodes; it needs one of sources and one of targets")
+    if None in ends and len(rest) > ends.count(None):
+        raise InputError(f"which columns are nodes? There are {', '.join(map(repr, names))}; name them: source=, target=")
+    ends = [rest.pop(0) if end is None else end for end in ends]
     if ends[0] == ends[1]:
         raise InputError(f"column {ends[0]!r} would be source and target; name both: source=, target=")
     return *ends, weight

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import difflib
 import functools
 import inspect
 import json
@@ -131,13 +132,20 @@ def function(entry):
     name, of_graph = entry["name"], entry["of_graph"]
 
     def run(*args, **given):
-        arguments = signature.bind(*args, **given).arguments
+        try:
+            arguments = signature.bind(*args, **given).arguments
+        except TypeError as error:
+            near = [word for key in given for word in difflib.get_close_matches(key, signature.parameters, 1) if word != key]
+            hint = f"; did you mean {near[0]}?" if near else f"; see help(hivegraph.{name})"
+            raise TypeError(f"{name}() {error}{hint}") from None
         graph = made(arguments.pop("graph")) if of_graph else None
         asked, made_of = {}, {}
         with contextlib.ExitStack() as files:
             for key, value in arguments.items():
                 option, kind = options[key]
-                if kind == "FILE" and isinstance(value, dict):
+                if kind == "FILE" and not isinstance(value, (str, bytes, os.PathLike)):
+                    # Of a table of pandas, too; a list of nodes gives each as much.
+                    value = dict(value.items()) if hasattr(value, "items") else dict.fromkeys(value, 1)
                     value = files.enter_context(_file(graph, value))
                     made_of[value] = key
                 word = _word(graph, kind, key, value, files)
@@ -186,6 +194,7 @@ def _doc(entry):
 
 def _pythonic(text):
     """Flags of the program as keyword arguments."""
+    text = re.sub(r" With --output its rows are [^.]*\.?", "", text)
     return re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), text)
 
 

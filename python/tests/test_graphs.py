@@ -233,7 +233,10 @@ def test_a_graph_is_saved_and_loaded(tmp_path):
     hg.load("rmat:6").save(path)
     again = hg.load(path)
     assert again.nodes == 64 and again.arcs == hg.load("rmat:6").arcs
-    assert hg.load("chain:5").loaded(symmetrize="max").is_undirected()
+    graph = hg.Graph.from_arcs([0, 1, 2, 2], [1, 2, 0, 2], [1, 2, 3, 4])
+    assert graph.loaded(symmetrize="max").is_undirected() and graph.loaded(symmetrize="max").arcs == 7
+    assert graph.loaded(self_loops="drop").arcs == 3 and not graph.loaded(weights="unit").weighted
+    assert hg.Graph.from_arcs([0, 0], [1, 1]).loaded(duplicates="min").arcs == 1
 
 
 def test_names_stay_with_their_nodes_when_nodes_go():
@@ -281,7 +284,10 @@ def test_what_is_masked_is_refused():
 
 def test_columns_are_guessed_where_they_are_not_named():
     table = pd.DataFrame({"weight": [2.5], "a": ["x"], "b": ["y"], "w": [-1]})
-    assert hg.graph(table).to_csr()[2].tolist() == [2.5] and hg.graph(table).ids.tolist() == ["x", "y"]
+    with pytest.raises(hg.InputError, match="which columns are nodes"):
+        hg.graph(table)
+    left = table.drop(columns="w")
+    assert hg.graph(left).to_csr()[2].tolist() == [2.5] and hg.graph(left).ids.tolist() == ["x", "y"]
     assert not hg.graph(table, "a", "b", None).weighted
     assert hg.graph(table, "a", "b").to_csr()[2].tolist() == [2.5]
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse.csgraph as cs
 
@@ -106,6 +107,9 @@ def test_a_walk_restarts_where_a_dict_says():
     graph, _ = named()
     found = hg.pagerank(graph, personalize={"bob": 1, "erin": 3.0}, verify=True)
     assert found.verified == "yes" and found.rank[0] == 0 and found.rank[4] > found.rank[1] > 0
+    alike = hg.pagerank(graph, personalize={"bob": 1, "erin": 1}).rank
+    assert np.array_equal(hg.pagerank(graph, personalize=["bob", "erin"]).rank, alike)
+    assert np.array_equal(hg.pagerank(graph, personalize=pd.Series({"bob": 1.0, "erin": 1.0})).rank, alike)
     with pytest.raises(hg.InputError, match="no node 'zed'"):
         hg.pagerank(graph, personalize={"zed": 1})
     with pytest.raises(hg.InputError, match="^personalize:2: .*-1"):
@@ -145,7 +149,7 @@ WRONG = [
     (lambda g: hg.vn(g, []), hg.InputError, "seeds is empty"),
     (lambda g: hg.vn(g), hg.InputError, "seeds"),
     (lambda g: hg.pagerank(g, damping=3), hg.InputError, "damping 3"),
-    (lambda g: hg.pagerank(g, dampin=0.5), TypeError, "dampin"),
+    (lambda g: hg.pagerank(g, dampin=0.5), TypeError, "did you mean damping"),
     (lambda g: hg.pagerank(g, damping="much"), hg.InputError, "damping"),
     (lambda g: hg.pagerank(g, devices="cuda:99"), hg.MachineError, "cuda:99"),
     (lambda g: hg.pagerank(g, devices="tpu"), hg.InputError, "tpu"),

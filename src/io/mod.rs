@@ -190,7 +190,7 @@ pub(crate) fn begin(
     uplink: Option<Arc<Uplink>>,
 ) -> Result<Begun> {
     if generate::is_spec(spec) {
-        return apply(generate::generate(spec)?, options).map(Begun::built);
+        return apply_to_generated(generate::generate(spec)?, options).map(Begun::built);
     }
     let start = Instant::now();
     let entry = cache::entry(spec, options);
@@ -247,12 +247,17 @@ pub fn load_placed(
     parsed::apply(graph, options)
 }
 
-/// A generated graph under the given policies.
+/// A graph under the given policies, wherever it came from.
 ///
 /// # Errors
 /// [`Error::Input`] for a policy that cannot be followed.
 pub fn apply(graph: Graph, options: &LoadOptions) -> Result<Graph> {
     graph.check_rows()?;
+    parsed::apply_to_any(graph, options)
+}
+
+/// The same for a graph that a generator made, of which more is known.
+pub(crate) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<Graph> {
     parsed::apply_to_generated(graph, options)
 }
 

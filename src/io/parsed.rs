@@ -417,6 +417,18 @@ pub(super) fn apply_to_generated(graph: Graph, options: &LoadOptions) -> Result<
     Ok(graph)
 }
 
+/// The same policies for a graph that is there, of which nothing is known.
+pub(super) fn apply_to_any(graph: Graph, options: &LoadOptions) -> Result<Graph> {
+    options.refuse_columns("there already")?;
+    if let Some(asked) = options.nodes.filter(|asked| *asked != graph.nodes() as u64) {
+        return Err(Error::input(format!(
+            "--nodes {asked}: the graph has {} nodes; leave it out",
+            graph.nodes()
+        )));
+    }
+    finished(graph, options)
+}
+
 /// Whether [`apply_to_generated`] leaves the arcs of a graph as they are, so that it need not look at them.
 pub(super) fn leaves_arcs(options: &LoadOptions) -> bool {
     options.relabel == Relabel::None

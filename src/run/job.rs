@@ -223,13 +223,13 @@ impl Loading {
             _ => return Ok(Loaded { graph: load(config, workload)?, kept: None }),
         };
         if io::leaves_arcs(&config.load) {
-            let graph = Arc::new(io::apply(graph, &config.load)?);
+            let graph = Arc::new(io::apply_to_generated(graph, &config.load)?);
             return Ok(Loaded { graph, kept: Some(kept) });
         }
         // Options of the load are the host's to apply.
         graph.load()?;
         kept.release(fleet)?;
-        Ok(Loaded { graph: Arc::new(io::apply(graph, &config.load)?), kept: None })
+        Ok(Loaded { graph: Arc::new(io::apply_to_generated(graph, &config.load)?), kept: None })
     }
 }
 

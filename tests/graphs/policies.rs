@@ -445,3 +445,33 @@ proptest! {
         prop_assert!(symmetrize == Symmetrize::Off || graph.is_symmetric());
     }
 }
+
+/// What policies make of a graph that is there is what they make of its file.
+#[test]
+fn policies_apply_to_a_graph_from_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("arcs.csv");
+    std::fs::write(&path, "0,1,5\n1,2,6\n2,0,7\n2,2,1\n0,1,3\n3,4,2\n").unwrap();
+    let path = path.to_str().unwrap();
+    let whole = hivegraph::io::load(path).unwrap();
+    for (name, value) in [
+        ("symmetrize", "max"),
+        ("symmetrize", "sum"),
+        ("self-loops", "drop"),
+        ("duplicates", "min"),
+        ("duplicates", "sum"),
+        ("largest-component", "true"),
+        ("weights", "unit"),
+        ("relabel", "degree"),
+    ] {
+        let value = if value == "true" { value.into() } else { format!("'{value}'") };
+        let options: hivegraph::io::LoadOptions =
+            toml::from_str(&format!("{name} = {value}")).unwrap();
+        let loaded = hivegraph::io::load_with(path, &options).unwrap();
+        let applied = hivegraph::io::apply(whole.clone(), &options).unwrap();
+        assert_eq!(applied.offsets(), loaded.offsets(), "{name} = {value}");
+        assert_eq!(applied.columns(), loaded.columns(), "{name} = {value}");
+        assert_eq!(applied.weights(), loaded.weights(), "{name} = {value}");
+        assert_eq!(applied.names(), loaded.names(), "{name} = {value}");
+    }
+}
