@@ -88,6 +88,8 @@ def test_a_fork_is_told():
 def test_ctrl_c_ends_the_wait():
     code = """
         import hivegraph as hg, os, signal, threading, time
+        # Who starts tests in the background may have it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         graph = hg.load("rmat:15")
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         begin = time.monotonic()
@@ -172,6 +174,7 @@ def test_a_long_call_says_what_it_is_at():
     code = """
         import hivegraph as hg, os, signal, sys, threading
         sys.stderr.isatty = lambda: True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         graph = hg.load("rmat:15")
         threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
