@@ -33,7 +33,7 @@ class Graph:
     the package cannot use it: start processes with 'spawn' or 'forkserver'.
     """
 
-    __slots__ = ("_core", "_ids", "_native", "_attached", "__weakref__")
+    __slots__ = ("_core", "_ids", "_native", "__weakref__")
 
     def __init__(self, *_):
         raise TypeError("a graph is made by hivegraph.graph(...), hivegraph.load(...) or Graph.from_...(...)")
@@ -41,7 +41,8 @@ class Graph:
     @classmethod
     def _of(cls, core, ids=None):
         self = object.__new__(cls)
-        self._core, self._attached, self._native = core, {}, ids is None
+        # Whether the engine itself knows what nodes are called; else it calls them 0 to n - 1.
+        self._core, self._native = core, ids is None
         if ids is None:
             first, numbers, texts = core.ids()
             names = texts if numbers is None else numbers
@@ -96,7 +97,7 @@ class Graph:
             raise InputError(f"there are {len(ends[0])} sources and {len(ends[1])} targets; give one of each for each arc")
         if ids is not None:
             ids = _arrays.plain(ids, "ids")
-            nodes = len(ids)
+            nodes = len(ids) if nodes is None else nodes
         if nodes is not None and (nodes != int(nodes) or not 0 < nodes < 2**32 - 1):
             raise InputError(f"nodes is {nodes}; give a whole number from 1 to {2**32 - 2}")
         if nodes is None:
@@ -123,9 +124,7 @@ class Graph:
             raise InputError(f"the matrix has {rows} rows and {columns} columns; that of a graph is square")
         if matrix.format == "coo":
             weights = matrix.data if weighted else None
-            graph = cls.from_arcs(matrix.row, matrix.col, weights, nodes=rows, name="coo")
-            graph._ids = named(ids, rows)
-            return graph
+            return cls.from_arcs(matrix.row, matrix.col, weights, nodes=rows, ids=ids, name="coo")
         blocks = matrix.format == "bsr"
         matrix = matrix.tocsr()
         if blocks:

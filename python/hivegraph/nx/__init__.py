@@ -57,13 +57,6 @@ class _Backend:
         small = hasattr(graph, "number_of_edges") and len(graph) + graph.number_of_edges() < 2_000
         return "the graph is small" if small else True
 
-    @staticmethod
-    def on_start_tests(items):
-        """For NetworkX's own tests: those that are known to differ, each with its reason."""
-        from ._differs import mark
-
-        mark(items)
-
 
 def _kept(graph):
     """Whether a conversion is kept with a graph."""

@@ -286,7 +286,6 @@ class _Search:
     def __init__(self, graph, sources, cutoff=None, paths=False):
         self.graph, self.sources = graph, set(sources)
         options = {"precision": "f64", "predecessors": paths or None}
-        # Ties of predecessors go by place, and so do those of NetworkX where rows rise.
         found = _run("vn" if len(sources) > 1 else "sssp", graph, sources if len(sources) > 1 else sources[0], **options)
         distances = found.distance
         reached = np.isfinite(distances)
@@ -295,6 +294,7 @@ class _Search:
         self.nodes = np.flatnonzero(reached)
         self.nodes = self.nodes[np.argsort(distances[self.nodes], kind="stable")]
         if cutoff is not None and not len(self.nodes):
+            # Below 0, where NetworkX has the sources all the same.
             self.nodes = np.array(sorted(self.sources), dtype=np.int64)
         self.distances, self.before = distances, found.predecessor if paths else None
 
@@ -356,6 +356,14 @@ def _to(graph, nodes, target, cutoff, missing):
     return search.length(graph.index[target]), search.path(graph.index[target])
 
 
+def _length_to(graph, nodes, target, missing):
+    """Length of a shortest path to one node."""
+    search = _Search(graph, nodes)
+    if target not in graph or not search.is_reached(graph.index[target]):
+        raise nx.NetworkXNoPath(missing)
+    return search.length(graph.index[target])
+
+
 @served(_weight)
 def multi_source_dijkstra(G, sources, target=None, cutoff=None, weight="weight"):
     nodes = _sources(G, sources)
@@ -402,10 +410,7 @@ def dijkstra_path_length(G, source, target, weight="weight"):
     (node,) = _one(G, source, "Node {} not found in graph")
     if source == target:
         return 0
-    search = _Search(G, [node])
-    if target not in G or not search.is_reached(G.index[target]):
-        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
-    return search.length(G.index[target])
+    return _length_to(G, [node], target, f"Node {target} not reachable from {source}")
 
 
 @served(_weight)
@@ -455,10 +460,7 @@ def bellman_ford_path_length(G, source, target, weight="weight"):
     nodes = _one(G, source, "node {} not found in graph" if source == target else "Source {} not in G")
     if source == target:
         return 0
-    search = _Search(G, nodes)
-    if target not in G or not search.is_reached(G.index[target]):
-        raise nx.NetworkXNoPath(f"node {target} not reachable from {source}")
-    return search.length(G.index[target])
+    return _length_to(G, nodes, target, f"node {target} not reachable from {source}")
 
 
 @served(_weight)
@@ -535,9 +537,9 @@ def is_connected(G):
 
 @served()
 def node_connected_component(G, n):
-    labels = _labels(G, "cc") if n in G else None
-    if labels is None:
+    if n not in G:
         raise KeyError(n)
+    labels = _labels(G, "cc")
     return set(_named(G, np.flatnonzero(labels == labels[G.index[n]])))
 
 
@@ -722,8 +724,13 @@ def core_number(G):
     return _by_node(G, _run("kcore", graph).core)
 
 
-def _part(graph, k, numbers, keeps):
-    numbers = core_number(graph) if numbers is None else numbers
+def _cores(graph, given):
+    """Core numbers: those that are given, if some are."""
+    return core_number(graph) if given is None else given
+
+
+def _part(graph, k, given, keeps):
+    numbers = _cores(graph, given)
     k = max(numbers.values()) if k is None else k
     return graph.original.subgraph(node for node, number in numbers.items() if keeps(number, k)).copy()
 
@@ -740,14 +747,14 @@ def k_shell(G, k=None, core_number=None):
 
 @served()
 def k_crust(G, k=None, core_number=None):
-    numbers = SERVED["core_number"].function(G) if core_number is None else core_number
+    numbers = _cores(G, core_number)
     k = max(numbers.values()) - 1 if k is None else k
     return G.original.subgraph(node for node, number in numbers.items() if number <= k).copy()
 
 
 @served()
 def k_corona(G, k, core_number=None):
-    numbers = SERVED["core_number"].function(G) if core_number is None else core_number
+    numbers = _cores(G, core_number)
     original = G.original
     kept = (v for v in numbers if numbers[v] == k and k == sum(numbers[w] >= k for w in original[v]))
     return original.subgraph(kept).copy()
