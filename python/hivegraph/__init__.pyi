@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -171,6 +171,24 @@ def doctor() -> Any:
 def close() -> Any:
     """Closes all fleets that no graph is on: their GPUs are free afterwards."""
 
+class _Run(TypedDict, total=False):
+    """Options of every run; a workload refuses those that it has no use for."""
+
+    devices: float | str | None
+    collective: float | str | None
+    merge: float | str | None
+    chunks: float | str | None
+    chunk_align: float | str | None
+    layout: float | str | None
+    placement: float | str | None
+    memory_limit: int | str | None
+    benchmark: bool | None
+    runs: int | str | None
+    warmup: int | str | None
+    verify: bool | str | None
+    trace: bool | None
+    deadline: float | str | None
+
 def vn(
     graph: Any,
     seeds: _Nodes | None = None,
@@ -180,20 +198,7 @@ def vn(
     predecessors: bool | None = None,
     delta: float | str | None = None,
     precision: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Vertex nomination: rank all nodes by their distance from the nearest of some seeds. See help(hivegraph.vn)."""
 
@@ -205,20 +210,7 @@ def sssp(
     predecessors: bool | None = None,
     delta: float | str | None = None,
     precision: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Shortest paths from one source to all nodes. See help(hivegraph.sssp)."""
 
@@ -234,17 +226,7 @@ def geo(
     geo_complete: bool | None = None,
     spatial_iter: int | str | None = None,
     tolerance: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Geolocation: place nodes at the spatial median of their located neighbours. See help(hivegraph.geo)."""
 
@@ -258,100 +240,31 @@ def bfs(
     direction: float | str | None = None,
     do_a: float | str | None = None,
     do_b: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Breadth-first search: the least number of arcs from a source to each node. See help(hivegraph.bfs)."""
 
 def cc(
     graph: Any,
-    *,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Connected components: the smallest node in the component of each node. See help(hivegraph.cc)."""
 
 def scc(
     graph: Any,
-    *,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Strongly connected components: the smallest node in the component of each node. See help(hivegraph.scc)."""
 
 def kcore(
     graph: Any,
-    *,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Core numbers: the largest k such that a node lies in a subgraph of minimum degree k. See help(hivegraph.kcore)."""
 
 def triangles(
     graph: Any,
-    *,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Triangles: how many each node is in, and how many the graph has. See help(hivegraph.triangles)."""
 
@@ -360,16 +273,7 @@ def filter(
     elements: int | str | None = None,
     share: float | str | None = None,
     seed: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Filter: the values of an array below a threshold, in order. See help(hivegraph.filter)."""
 
@@ -381,20 +285,7 @@ def bc(
     endpoints: bool | None = None,
     batch: _Nodes | None = None,
     precision: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it. See help(hivegraph.bc)."""
 
@@ -413,20 +304,7 @@ def pagerank(
     segment_width: float | str | None = None,
     segment_teams: int | str | None = None,
     deterministic: bool | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pagerank)."""
 
@@ -445,20 +323,7 @@ def pr(
     segment_width: float | str | None = None,
     segment_teams: int | str | None = None,
     deterministic: bool | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    layout: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pr)."""
 
@@ -468,18 +333,6 @@ def katz(
     alpha: float | str | None = None,
     iterations: int | str | None = None,
     tolerance: float | str | None = None,
-    devices: float | str | None = None,
-    collective: float | str | None = None,
-    merge: float | str | None = None,
-    chunks: float | str | None = None,
-    chunk_align: float | str | None = None,
-    placement: float | str | None = None,
-    memory_limit: int | str | None = None,
-    benchmark: bool | None = None,
-    runs: int | str | None = None,
-    warmup: int | str | None = None,
-    verify: bool | str | None = None,
-    trace: bool | None = None,
-    deadline: float | str | None = None,
+    **run: Unpack[_Run],
 ) -> Result:
     """Katz centrality: walks that end at a node, shorter ones counting more. See help(hivegraph.katz)."""

@@ -10,7 +10,7 @@ _HEAD = '''"""Written by `python -m hivegraph._stubs`: what editors are told."""
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -31,6 +31,14 @@ _TYPES = {
     "BYTES": "int | str | None",
     "FILE": "str | os.PathLike[str] | dict[_Id, Any] | None",
 }
+
+
+# Groups of the options that every run has.
+_SHARED = ("Devices and merges", "Measuring", "Results")
+
+
+def _kind(value):
+    return _TYPES.get(value or "BOOL", "float | str | None")
 
 
 def _of_class(cls):
@@ -72,17 +80,23 @@ def text():
     for name in ("workloads", "doctor", "close"):
         function = getattr(hivegraph, name)
         parts.append(f"def {name}() -> Any:\n{_doc(function, 4)}")
-    for name, entry in _workloads.table().items():
-        kinds = {option.replace("-", "_"): value for option, value, _, _ in _workloads.takes(entry)}
+    entries = _workloads.table()
+    shared = {option.replace("-", "_"): kind for entry in entries.values() for option, kind, _, group in _workloads.takes(entry) if group in _SHARED}
+    fields = "\n".join(f"    {name}: {_kind(kind)}" for name, kind in shared.items())
+    parts.append(f'class _Run(TypedDict, total=False):\n    """Options of every run; a workload refuses those that it has no use for."""\n\n{fields}')
+    for name, entry in entries.items():
+        kinds = {option.replace("-", "_"): kind for option, kind, _, _ in _workloads.takes(entry)}
         arguments, keywords = [], False
         for parameter in inspect.signature(getattr(hivegraph, name)).parameters.values():
+            if parameter.name in shared:
+                continue
             if parameter.kind is parameter.KEYWORD_ONLY and not keywords:
                 arguments.append("*")
                 keywords = True
             given = "" if parameter.default is parameter.empty else " = None"
-            kind = "Any" if parameter.name == "graph" else _TYPES.get(kinds[parameter.name] or "BOOL", "float | str | None")
+            kind = "Any" if parameter.name == "graph" else _kind(kinds[parameter.name])
             arguments.append(f"{parameter.name}: {kind}{given}")
-        lines = ",\n    ".join(arguments)
+        lines = ",\n    ".join([*arguments, "**run: Unpack[_Run]"])
         parts.append(f'def {name}(\n    {lines},\n) -> Result:\n    """{entry["about"]}. See help(hivegraph.{name})."""')
     return "\n\n".join(parts) + "\n"
 
