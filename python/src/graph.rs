@@ -66,7 +66,7 @@ impl Graph {
     #[staticmethod]
     fn load(py: Python<'_>, spec: String, load: &str) -> PyResult<Graph> {
         let load: LoadOptions = options(load).map_err(|error| raised(py, &error))?;
-        wait(py, move || load_with(&spec, &load).map(Graph::of))
+        wait_at(py, "load", &Stage::default(), move || load_with(&spec, &load).map(Graph::of))
     }
 
     /// Of compressed sparse rows, which stay where they are if they are sorted: offsets of 64 bits, neighbours of 32 or 64.

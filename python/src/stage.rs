@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const STAGES: [&str; 5] =
-    ["starts", "opens devices", "lays the graph out", "runs", "checks the answer"];
+    ["reads the graph", "opens devices", "lays the graph out", "runs", "checks the answer"];
 
 /// The stage of a call, shared by who works and who waits.
 #[derive(Clone, Default)]

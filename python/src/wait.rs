@@ -18,7 +18,7 @@ static PROCESS: OnceLock<u32> = OnceLock::new();
 /// Arcs up to which a graph is made sooner than Ctrl-C is pressed.
 const SMALL: usize = 1 << 20;
 
-/// The same, at once where there are few arcs.
+/// Does `work` of so many arcs: as [`wait`], or at once where they are few.
 pub fn wait_for_arcs<T: Send + 'static>(
     py: Python<'_>,
     arcs: usize,
@@ -48,7 +48,7 @@ pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    wait_at(py, "loading", &Stage::default(), work)
+    wait_telling(py, work, |_| {})
 }
 
 /// The same, with a line about what `name` is at, where it takes its time (`hivegraph/_progress.py`).
