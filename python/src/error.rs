@@ -11,7 +11,6 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Error::Verify(_) => "VerificationError",
         Error::Fault { .. } | Error::Device { .. } | Error::Lost(_) => "FaultError",
     };
-    // Flags of the program are keywords here.
     let words = error.to_string();
     let made = py
         .import("hivegraph._errors")

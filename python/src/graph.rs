@@ -210,11 +210,6 @@ impl Graph {
         }
     }
 
-    /// The node that the input calls so.
-    fn node(&self, id: &str) -> Option<u32> {
-        self.0.graph.node_of_text(id)
-    }
-
     /// Where each node's row begins, its neighbours, and the weights of these arcs.
     fn csr(&self, py: Python<'_>) -> PyResult<(Column, Column, Option<Column>)> {
         let held = self.0.clone();

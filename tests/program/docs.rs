@@ -1041,12 +1041,12 @@ fn python_start(archive: &str) -> String {
         ("importing it, beyond NumPy".into(), format!("{:.1} ms", number(start, "import-ms"))),
         ("memory of the import, beyond NumPy".into(), megabytes(number(start, "import-bytes"))),
         (
-            format!("CSR of {arcs} million arcs: from the call to the layout's begin"),
+            format!("CSR of {arcs} million arcs: from the call to the start of the layout"),
             format!("{:.3} s", number(csr, "until-layout-s")),
         ),
         ("its layout for PageRank".into(), format!("{:.3} s", number(csr, "layout-s"))),
         (
-            "peak of memory beyond what was held, as a multiple of the layout".into(),
+            "peak memory beyond what was held before, as a multiple of the layout".into(),
             format!("{:.2}", number(csr, "peak-bytes") / number(csr, "layout-bytes")),
         ),
     ] {
