@@ -268,7 +268,8 @@ def suite(fallback, tmp_path):
     }
     if fallback:
         environment["NETWORKX_FALLBACK_TO_NX"] = "True"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "counting", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native"]
+    # Without its configuration NetworkX would test itself, and pytest guesses where to look for it.
+    command = [sys.executable, "-m", "pytest", "-q", f"--confcutdir={root.parent}", "-p", "counting", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native"]
     told = subprocess.run([*command, *(str(root / part) for part in parts)], env=environment, cwd=tmp_path, capture_output=True, text=True)
     return told.stdout, json.loads(counts.read_text())
 
