@@ -14,19 +14,26 @@ from . import _core, _workloads
 from ._core import __version__, close
 from ._errors import FaultError, HivegraphError, InputError, MachineError, VerificationError
 from ._graph import Graph, graph, load
+from ._operators import Array, Function, NodeSet, Reads, Writes, function
 from ._result import Result
 
 __all__ = [
+    "Array",
     "FaultError",
+    "Function",
     "Graph",
     "HivegraphError",
     "InputError",
     "MachineError",
+    "NodeSet",
+    "Reads",
     "Result",
     "VerificationError",
+    "Writes",
     "__version__",
     "close",
     "doctor",
+    "function",
     "graph",
     "load",
     "workloads",

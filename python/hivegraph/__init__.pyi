@@ -1,7 +1,7 @@
 """Written by `python -m hivegraph._stubs`: what editors are told."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -27,7 +27,7 @@ class FaultError(HivegraphError, RuntimeError):
 class VerificationError(HivegraphError):
     """An answer did not pass its independent check (``verify=True``)."""
 
-class Result(object):
+class Result:
     """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
@@ -69,7 +69,47 @@ class Result(object):
         """'yes', or what was not checked, where ``verify=True`` was given; else None."""
     def __getattr__(self, name: str) -> np.ndarray: ...
 
-class Graph(object):
+class Array:
+    """An array with a copy on every replica, made by :meth:`Graph.array`.
+
+    `len(x)`, `x.dtype`, `x.merge`; `x.numpy()` has its values, `x.assign(values)` and `x.fill(value)` set them."""
+    def numpy(self) -> Any:
+        """`[len]` its values, as the last step left them: a copy."""
+    def assign(self, values) -> Any:
+        """Sets all values: as many as there are, of a type that fits."""
+    def fill(self, value) -> Any:
+        """Sets all values to one."""
+    def __len__(self) -> Any:
+        ...
+
+class NodeSet:
+    """A set of nodes with a copy on every replica, one bit for each node, made by :meth:`Graph.node_set`.
+
+    `len(s)` is how many nodes are in it; `s.numpy()` are those nodes; `s.assign(nodes)`, `s.clear()`."""
+    def numpy(self) -> Any:
+        """The nodes in it, 0 to n - 1, rising."""
+    def assign(self, nodes) -> Any:
+        """Makes these nodes (0 to n - 1) the set; `...`: all of them."""
+    def clear(self) -> Any:
+        """Takes all nodes out."""
+    def __len__(self) -> Any:
+        ...
+
+class Reads:
+    """An array or a set that a function reads: an annotation of its parameter."""
+
+class Writes:
+    """An array or a set that a function writes (and may read): an annotation of its parameter."""
+
+class Function:
+    """A function of an element or of an arc, written for CPUs and for GPUs; see :func:`function`."""
+    def compile(self, arch='sm_90', returns=None, **types) -> Any:
+        """Compiles the CUDA text for GPUs of an architecture, without one. Raises :class:`InputError` with line and reason.
+
+        `returns`: `bool` for :meth:`Graph.advance`, a type of NumPy for :meth:`Graph.neighbor_reduce`. Arrays are given by their
+        types, sets as `set`: ``tell.compile(returns=bool, label=numpy.uint32)``."""
+
+class Graph:
     """A directed graph of `nodes` nodes and `arcs` arcs, which does not change.
 
     An undirected graph has each edge as two arcs. Weights are finite, 0 or more, and held as float32; without them every arc
@@ -131,6 +171,8 @@ class Graph(object):
         """`[n]` what each node is called."""
     def node(self, name) -> Any:
         """The node, 0 to n - 1, that is called so. Raises :class:`InputError` where none is."""
+    def degree(self, nodes=Ellipsis) -> Any:
+        """How many arcs each of these nodes (0 to n - 1) has, or each of all nodes."""
     def is_undirected(self) -> Any:
         """Whether each arc has its reverse. O(m) when it is first asked for."""
     def to_csr(self) -> Any:
@@ -143,6 +185,33 @@ class Graph(object):
         """Writes the graph in the format that the path's ending names: .hive, .mtx, .npz and others.
 
         Raises :class:`InputError` where nodes have names that Python gave them: a file would lose them."""
+    def array(self, like, *, merge='own', of='nodes', devices=None) -> Any:
+        """An :class:`Array` for steps, with a copy on every replica.
+
+        Parameters: `like`: a type (uint8, uint32, uint64, int32, float32, float64), for zeros, or the values; `of`: an element for each
+        of the 'nodes' or 'arcs', or so many; `merge`: what makes the copies equal after a step that wrote them; `devices`: as of a
+        workload [default: all GPUs, or the CPU].
+
+        - 'own': each step writes its own elements: those of the nodes, arcs or indices that it runs over;
+        - 'min', 'max': of what is written, the least or the largest stays; a step only lowers, or only raises;
+        - 'or': of unsigned numbers, bits that are set stay;
+        - 'sum': what a step writes is added to the array after it: in the step it begins at 0, and reads what it has added itself."""
+    def node_set(self, nodes=None, *, merge='or', devices=None) -> Any:
+        """A :class:`NodeSet` with these nodes (0 to n - 1) in it; `...`: all. `merge`: 'or': steps put nodes in; 'own': steps put in and
+        take out the nodes that they run over."""
+    def for_all(self, function, over=None, /, **arguments) -> Any:
+        """Runs a :func:`function` for all elements, on all replicas, each on its part; then merges what it wrote.
+
+        `over`: nodes [default], a :class:`NodeSet`, 'arcs', a number of indices, or an :class:`Array`, for its elements. A function of
+        arcs runs over those out of the nodes. Arguments are arrays, sets and numbers, by the function's names."""
+    def advance(self, function, over=None, /, *, output=None, **arguments) -> Any:
+        """Runs a :func:`function` of arcs, which returns bool, along the arcs out of nodes or out of a set; returns the
+        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added."""
+    def neighbor_reduce(self, function, output, over=None, /, *, by='sum', backward=False, **arguments) -> Any:
+        """Folds what a :func:`function` of arcs returns over the arcs out of each node, into `output`, an :class:`Array` of nodes.
+
+        `by`: sum, min, max or or. A node without arcs gets 0, the largest, the least or 0. `over`: nodes or a :class:`NodeSet`; elements
+        of other nodes stay. `backward`: over the arcs into each node: `u` is the node, and `v` where the arc comes from."""
     def release(self) -> Any:
         """Lets go of what is laid out of it on devices."""
     def __len__(self) -> Any:
@@ -161,6 +230,27 @@ def load(spec, **options) -> Graph:
 
     Options are those of loading: ``weights``, ``symmetrize``, ``self_loops``, ``duplicates``, ``relabel`` and others, as
     ``hive run bfs --help`` lists them. Raises :class:`InputError` with file, line and value for a file that makes no graph."""
+
+def function(cuda=None, *, functions='') -> Callable[[Callable[..., Any]], Function]:
+    """Makes a function of NumPy one that runs on the replicas of a fleet: a decorator.
+
+    >>> @hg.function(cuda="y[v] = by * x[v];")
+    ... def scaled(v, x: hg.Reads, y: hg.Writes, by: np.float32):
+    ...     y[v] = by * x[v]
+
+    The function of NumPy runs on CPUs and is called for many elements at once: `v` and the others are arrays. `cuda` is its body in
+    CUDA C++, which runs on GPUs for each element; docs/operators.md, "CUDA C++ of one's own", says what it may use. It may be
+    left out where no GPU is used.
+
+    Parameters are told apart by their names and annotations:
+
+    - `v`: nodes, or `i`: indices of an array; it is then a function of elements;
+    - `u`, `v`, `e`, `w`: sources, neighbours, places in the rows and weights of arcs; with `u`, `e` or `w` it is one of arcs;
+    - `g`: the graph (`g.degree(v)`, `g.nodes`, `g.arcs`);
+    - `x: Reads`, `y: Writes`: an :class:`Array`, as an array of NumPy; a :class:`NodeSet`, as truth values `[n]`;
+    - `c: numpy.float32`: a number.
+
+    `functions`: functions in CUDA C++ that `cuda` calls."""
 
 def workloads() -> Any:
     """Names of all workloads, and what each computes."""

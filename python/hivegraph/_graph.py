@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _core, _operators
 from ._errors import InputError
 from ._ids import Ids, named, numbered
 
@@ -33,7 +33,7 @@ class Graph:
     the package cannot use it: start processes with 'spawn' or 'forkserver'.
     """
 
-    __slots__ = ("_core", "_ids", "_native", "__weakref__")
+    __slots__ = ("_core", "_ids", "_native", "_places", "__weakref__")
 
     def __init__(self, *_):
         raise TypeError("a graph is made by hivegraph.graph(...), hivegraph.load(...) or Graph.from_...(...)")
@@ -42,7 +42,7 @@ class Graph:
     def _of(cls, core, ids=None):
         self = object.__new__(cls)
         # Whether the engine itself knows what nodes are called; else it calls them 0 to n - 1.
-        self._core, self._native = core, ids is None
+        self._core, self._native, self._places = core, ids is None, {}
         if ids is None:
             first, numbers, texts = core.ids()
             names = texts if numbers is None else numbers
@@ -185,6 +185,11 @@ class Graph:
         """The node, 0 to n - 1, that is called so. Raises :class:`InputError` where none is."""
         return self._ids.find(name)
 
+    def degree(self, nodes=...):
+        """How many arcs each of these nodes (0 to n - 1) has, or each of all nodes."""
+        offsets = self.to_csr()[0]
+        return np.diff(offsets) if nodes is ... else offsets[np.add(nodes, 1)] - offsets[nodes]
+
     def is_undirected(self):
         """Whether each arc has its reverse. O(m) when it is first asked for."""
         return self._core.undirected()
@@ -224,8 +229,56 @@ class Graph:
             )
         self._core.save(os.fsdecode(path))
 
+    def array(self, like, *, merge="own", of="nodes", devices=None):
+        """An :class:`Array` for steps, with a copy on every replica.
+
+        Parameters: `like`: a type (uint8, uint32, uint64, int32, float32, float64), for zeros, or the values; `of`: an element for each
+        of the 'nodes' or 'arcs', or so many; `merge`: what makes the copies equal after a step that wrote them; `devices`: as of a
+        workload [default: all GPUs, or the CPU].
+
+        - 'own': each step writes its own elements: those of the nodes, arcs or indices that it runs over;
+        - 'min', 'max': of what is written, the least or the largest stays; a step only lowers, or only raises;
+        - 'or': of unsigned numbers, bits that are set stay;
+        - 'sum': what a step writes is added to the array after it: in the step it begins at 0, and reads what it has added itself.
+        """
+        return self._place(devices).array(like, merge, of)
+
+    def node_set(self, nodes=None, *, merge="or", devices=None):
+        """A :class:`NodeSet` with these nodes (0 to n - 1) in it; `...`: all. `merge`: 'or': steps put nodes in; 'own': steps put in and
+        take out the nodes that they run over.
+        """
+        return self._place(devices).node_set(nodes, merge)
+
+    def for_all(self, function, over=None, /, **arguments):
+        """Runs a :func:`function` for all elements, on all replicas, each on its part; then merges what it wrote.
+
+        `over`: nodes [default], a :class:`NodeSet`, 'arcs', a number of indices, or an :class:`Array`, for its elements. A function of
+        arcs runs over those out of the nodes. Arguments are arrays, sets and numbers, by the function's names.
+        """
+        _operators.for_all(self, function, over, arguments)
+
+    def advance(self, function, over=None, /, *, output=None, **arguments):
+        """Runs a :func:`function` of arcs, which returns bool, along the arcs out of nodes or out of a set; returns the
+        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added.
+        """
+        return _operators.advance(self, function, over, output, arguments)
+
+    def neighbor_reduce(self, function, output, over=None, /, *, by="sum", backward=False, **arguments):
+        """Folds what a :func:`function` of arcs returns over the arcs out of each node, into `output`, an :class:`Array` of nodes.
+
+        `by`: sum, min, max or or. A node without arcs gets 0, the largest, the least or 0. `over`: nodes or a :class:`NodeSet`; elements
+        of other nodes stay. `backward`: over the arcs into each node: `u` is the node, and `v` where the arc comes from.
+        """
+        _operators.neighbor_reduce(self, function, output, over, by, backward, arguments)
+
+    def _place(self, devices):
+        if devices not in self._places or not self._places[devices].is_open():
+            self._places[devices] = _operators.Place(self._core, json.dumps(_options({"devices": devices})))
+        return self._places[devices]
+
     def release(self):
         """Lets go of what is laid out of it on devices."""
+        self._places.clear()
         self._core.release()
 
     def __len__(self):

@@ -9,7 +9,7 @@ import hivegraph
 _HEAD = '''"""Written by `python -m hivegraph._stubs`: what editors are told."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -42,7 +42,9 @@ def _kind(value):
 
 
 def _of_class(cls):
-    lines = [f"class {cls.__name__}({', '.join(base.__name__ for base in cls.__bases__)}):"]
+    bases = [base.__name__ for base in cls.__bases__ if base is not object and not base.__name__.startswith("_")]
+    bases = f"({', '.join(bases)})" if bases else ""
+    lines = [f"class {cls.__name__}{bases}:"]
     lines.append(textwrap.indent(f'"""{inspect.getdoc(cls)}"""', "    "))
     for name, member in vars(cls).items():
         if name.startswith("_") and name not in ("__getitem__", "__len__", "__contains__"):
@@ -72,11 +74,12 @@ def text():
     from hivegraph import _workloads
 
     parts = [_HEAD]
-    for name in ("HivegraphError", "InputError", "MachineError", "FaultError", "VerificationError", "Result", "Graph"):
+    for name in ("HivegraphError", "InputError", "MachineError", "FaultError", "VerificationError", "Result", "Array", "NodeSet", "Reads", "Writes", "Function", "Graph"):
         parts.append(_of_class(getattr(hivegraph, name)))
     for name in ("graph", "load"):
         function = getattr(hivegraph, name)
         parts.append(f"def {name}{_signature(function)} -> Graph:\n{_doc(function, 4)}")
+    parts.append(f"def function{_signature(hivegraph.function)} -> Callable[[Callable[..., Any]], Function]:\n{_doc(hivegraph.function, 4)}")
     for name in ("workloads", "doctor", "close"):
         function = getattr(hivegraph, name)
         parts.append(f"def {name}() -> Any:\n{_doc(function, 4)}")

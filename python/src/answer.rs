@@ -21,6 +21,7 @@ pub struct Column {
     at: usize,
     length: usize,
     kind: &'static str,
+    writable: bool,
 }
 
 impl Column {
@@ -31,7 +32,12 @@ impl Column {
         length: usize,
         kind: &'static str,
     ) -> Column {
-        Column { _owner: owner, at, length, kind }
+        Column { _owner: owner, at, length, kind, writable: false }
+    }
+
+    /// The same, to be written to as well.
+    pub fn writable(self) -> Column {
+        Column { writable: true, ..self }
     }
 }
 
@@ -130,7 +136,7 @@ impl Column {
         interface.set_item("version", 3)?;
         interface.set_item("shape", (self.length,))?;
         interface.set_item("typestr", self.kind)?;
-        interface.set_item("data", (self.at, true))?;
+        interface.set_item("data", (self.at, !self.writable))?;
         Ok(interface.unbind())
     }
 }

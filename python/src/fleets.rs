@@ -30,6 +30,12 @@ pub fn fleet(config: FleetConfig) -> Result<(String, Shared)> {
     Ok((name, fleet))
 }
 
+/// Whether this is the fleet that who asks for it gets.
+pub fn is_open(name: &str, fleet: &Shared) -> bool {
+    let open = lock(&OPEN);
+    open.as_ref().and_then(|open| open.get(name)).is_some_and(|open| Arc::ptr_eq(open, fleet))
+}
+
 /// A fleet on which a run has failed, for whatever reason, is of no use any more.
 pub fn forget(name: &str) {
     lock(&OPEN).iter_mut().for_each(|open| _ = open.remove(name));

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Column};
 use crate::arrays::{Ids, Lent, Weights, narrowed};
+use crate::copies::Place;
 use crate::error::raised;
 use crate::fleets::{Shared, fleet, forget, lock};
 use crate::stage::Stage;
@@ -9,7 +10,7 @@ use crate::wait::{wait, wait_at, wait_for_arcs};
 use hivegraph::fleet::Fleet;
 use hivegraph::graph::{NodeId, Origin, SharedSlice};
 use hivegraph::io::{LoadOptions, apply, load_with, place, write_graph};
-use hivegraph::layout::{Form, Layouts, Prepared};
+use hivegraph::layout::{Form, Layouts, Prepared, Resident, ResidentOptions};
 use hivegraph::run::{Job, RunConfig, Workload, prepare, workload};
 use hivegraph::{Error, Result};
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ struct Held {
     prepared: Mutex<HashMap<String, (Arc<Prepared>, Shared)>>,
     /// By weights and options of the layout: what the host has laid out.
     layouts: Mutex<HashMap<String, Arc<Mutex<Layouts>>>>,
+    /// By fleet, and whether rows backward are there: what operators run over.
+    residents: Mutex<HashMap<(String, bool), (Arc<Resident>, Shared)>>,
 }
 
 /// Compressed sparse rows where Python has them.
@@ -235,8 +238,40 @@ impl Graph {
         wait_at(py, workload.name, &stage, move || held.run(workload, &text, &at))
     }
 
+    /// The graph on a fleet, for operators.
+    fn placed(&self, py: Python<'_>, options: &str, backward: bool) -> PyResult<Place> {
+        let (held, text) = (self.0.clone(), options.to_string());
+        let stage = Stage::default();
+        let at = stage.clone();
+        wait_at(py, "operators", &stage, move || {
+            at.opens();
+            let (name, fleet) = fleet(config_of(&self::options(&text)?)?.fleet())?;
+            let open = lock(&fleet);
+            at.lays_out();
+            let key = (name.clone(), backward);
+            let there = lock(&held.residents)
+                .get(&key)
+                .filter(|(_, on)| Arc::ptr_eq(on, &fleet))
+                .map(|(resident, _)| resident.clone());
+            let resident = match there {
+                Some(resident) => resident,
+                None => {
+                    let options = ResidentOptions { backward, ..ResidentOptions::default() };
+                    let made = Resident::new(&open, held.whole()?, options)
+                        .inspect_err(|_| forget(&name))?;
+                    lock(&held.residents).insert(key, (made.clone(), fleet.clone()));
+                    made
+                }
+            };
+            let on_gpus = open.info().backend == "cuda";
+            drop(open);
+            Ok(Place { name, fleet, resident, on_gpus })
+        })
+    }
+
     /// Lets go of what is laid out of it, on all fleets.
     fn release(&self) {
+        lock(&self.0.residents).clear();
         lock(&self.0.prepared).clear();
         lock(&self.0.layouts).clear();
     }
@@ -250,8 +285,8 @@ impl Graph {
 
 impl Held {
     fn of(graph: hivegraph::graph::Graph) -> Held {
-        let (weighted, prepared, layouts) = Default::default();
-        Held { graph: Arc::new(graph), rows: None, weighted, prepared, layouts }
+        let (weighted, prepared, layouts, residents) = Default::default();
+        Held { graph: Arc::new(graph), rows: None, weighted, prepared, layouts, residents }
     }
 
     /// The graph with its weights.

@@ -2,9 +2,11 @@
 
 mod answer;
 mod arrays;
+mod copies;
 mod error;
 mod fleets;
 mod graph;
+mod lambda;
 mod order;
 mod stage;
 mod wait;
@@ -16,9 +18,13 @@ mod _core {
     #[pymodule_export]
     use crate::answer::{Answer, Column};
     #[pymodule_export]
+    use crate::copies::{Copies, Place};
+    #[pymodule_export]
     use crate::fleets::close;
     #[pymodule_export]
     use crate::graph::{Graph, run_on_array};
+    #[pymodule_export]
+    use crate::lambda::Lambda;
     #[pymodule_export]
     use crate::order::{bfs_order, leaving_order, meeting_path};
 

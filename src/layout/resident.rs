@@ -338,7 +338,7 @@ impl Resident {
     }
 
     /// The rows backward, if they are on the host: a GPU that turned a graph around has them alone.
-    pub(crate) fn rows_in(&self) -> Option<&Graph> {
+    pub fn rows_in(&self) -> Option<&Graph> {
         self.turned.as_deref().or_else(|| self.graph.is_symmetric().then_some(&*self.graph))
     }
 

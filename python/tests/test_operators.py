@@ -1,0 +1,434 @@
+"""Users' own functions, beside NumPy's whole-graph forms of what they compute."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import hivegraph as hg
+
+# With GPUs: HIVE_DEVICES=cuda:0,cuda:0x4,cuda:0-1 (separated by semicolons).
+DEVICES = os.environ.get("HIVE_DEVICES", "host:1;host:3").split(";")
+
+
+@pytest.fixture(params=DEVICES)
+def devices(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def road():
+    return hg.load("road:8")
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    return hg.load("rmat:9", symmetrize="off")
+
+
+@hg.function(cuda="y[i] = by * x[i] + y[i];")
+def scaled(i, x: hg.Reads, y: hg.Writes, by: np.float32):
+    y[i] += by * x[i]
+
+
+@hg.function(cuda="u32 told = label[u]; return atomic_min(label[v], told) > told;")
+def tell(u, v, label: hg.Writes):
+    before = label[v]
+    np.minimum.at(label, v, label[u])
+    return label[v] < before
+
+
+@hg.function(cuda="return x[v] * w;")
+def weighted(v, w, x: hg.Reads):
+    return x[v] * w
+
+
+@hg.function(cuda="return x[v];")
+def value(u, v, x: hg.Reads):
+    return x[v]
+
+
+@hg.function(cuda="atomic_add(count[v], 1);")
+def counted(u, v, count: hg.Writes):
+    np.add.at(count, v, 1)
+
+
+@hg.function(cuda="place[e] = u;")
+def source_of(u, e, place: hg.Writes):
+    place[e] = u
+
+
+@hg.function(cuda="if (g.degree(v) > most) few.erase(v); else few.insert(v);")
+def of_few(v, g, few: hg.Writes, most: np.uint32):
+    few[v] = g.degree(v) <= most
+
+
+FUNCTIONS = [
+    (scaled, None, {"x": "f4", "y": "f4"}),
+    (tell, bool, {"label": "u4"}),
+    (weighted, "f4", {"x": "f4"}),
+    (value, "u8", {"x": "u8"}),
+    (value, "i4", {"x": "i4"}),
+    (counted, None, {"count": "u4"}),
+    (source_of, None, {"place": "u4"}),
+    (of_few, None, {"few": set}),
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("function, returns, types", FUNCTIONS)
+def test_texts_compile_without_a_gpu(function, returns, types, arch):
+    try:
+        function.compile(arch, returns, **types)
+    except hg.MachineError as error:
+        if os.environ.get("HIVE_REQUIRE_NVRTC"):
+            raise
+        pytest.skip(str(error))
+
+
+def test_a_text_that_is_wrong_says_where():
+    @hg.function(cuda="\n oops = 1;")
+    def wrong(v, x: hg.Writes):
+        x[v] = 1
+
+    try:
+        with pytest.raises(hg.InputError, match='lambda wrong does not compile: line 2: identifier "oops"'):
+            wrong.compile(x=np.float32)
+    except hg.MachineError as error:
+        if os.environ.get("HIVE_REQUIRE_NVRTC"):
+            raise
+        pytest.skip(str(error))
+
+
+def labels(g, devices):
+    label = g.array(np.arange(g.nodes, dtype=np.uint32), merge="min", devices=devices)
+    told, rounds = g.node_set(..., devices=devices), 0
+    while len(told):
+        told, rounds = g.advance(tell, told, label=label), rounds + 1
+    return label.numpy(), rounds
+
+
+def test_labels_spread(road, skewed, devices):
+    for g in (road, skewed.loaded(symmetrize="max")):
+        ours, rounds = labels(g, devices)
+        theirs = hg.cc(g, devices="host:1")
+        least = np.full(g.nodes, g.nodes, dtype=np.uint32)
+        np.minimum.at(least, theirs.component, np.arange(g.nodes, dtype=np.uint32))
+        assert np.array_equal(ours, least[theirs.component]) and rounds > 1
+
+
+def test_folds_are_those_of_scipy(skewed, devices):
+    g = skewed
+    x = np.random.default_rng(1).random(g.nodes).astype(np.float32)
+    held, out = g.array(x, devices=devices), g.array(np.float32, devices=devices)
+    g.neighbor_reduce(weighted, out, x=held)
+    assert np.allclose(out.numpy(), g.to_scipy() @ x, rtol=1e-5)
+    g.neighbor_reduce(weighted, out, backward=True, x=held)
+    assert np.allclose(out.numpy(), g.to_scipy().T @ x, rtol=1e-5)
+
+
+@pytest.mark.parametrize("by, fold, nothing", [("min", np.minimum, 2**63 + 5), ("max", np.maximum, 0), ("or", np.bitwise_or, 0), ("sum", np.add, 0)])
+def test_each_fold(skewed, devices, by, fold, nothing):
+    g = skewed
+    x = np.random.default_rng(2).integers(0, 2**63, g.nodes).astype(np.uint64)
+    out = g.array(np.full(g.nodes, 7, dtype=np.uint64), devices=devices)
+    some = g.node_set(np.arange(0, g.nodes, 3), devices=devices)
+    g.neighbor_reduce(value, out, some, by=by, x=g.array(x, devices=devices))
+    offsets, columns, _ = g.to_csr()
+    got = out.numpy()
+    for v in range(g.nodes):
+        row = x[columns[offsets[v] : offsets[v + 1]]]
+        expected = fold.reduce(row) if len(row) else np.uint64(2**64 - 1 if by == "min" else 0)
+        assert got[v] == (7 if v % 3 else expected), (v, by)
+
+
+def test_signed_folds_of_nothing(devices):
+    g = hg.Graph.from_arcs([0], [1], nodes=3)
+    x, out = g.array(np.array([-5, -6, -7], dtype=np.int32), devices=devices), g.array(np.int32, devices=devices)
+    for by, nothing in (("min", 2**31 - 1), ("max", -(2**31)), ("sum", 0)):
+        g.neighbor_reduce(value, out, by=by, x=x)
+        assert out.numpy().tolist() == [-6, nothing, nothing]
+
+
+def test_sums_are_added_once_whatever_the_replicas(skewed, devices):
+    g = skewed
+    count = g.array(np.full(g.nodes, 100, dtype=np.uint32), merge="sum", devices=devices)
+    expected = 100 + np.bincount(g.to_csr()[1], minlength=g.nodes)
+    g.for_all(counted, count=count)
+    assert np.array_equal(count.numpy(), expected)
+    g.for_all(counted, count=count)
+    assert np.array_equal(count.numpy(), 2 * expected - 100)
+
+
+def test_steps_over_indices_arcs_and_sets(skewed, devices):
+    g = skewed
+    x, y = (g.array(np.arange(1000, dtype=np.float32), of=1000, devices=devices) for _ in range(2))
+    g.for_all(scaled, x, x=x, y=y, by=0.5)
+    assert np.array_equal(y.numpy(), 1.5 * np.arange(1000, dtype=np.float32))
+    with refused("run it over as many indices"):
+        g.for_all(scaled, 10, x=x, y=y, by=-1)
+    with refused("run it over arcs"):
+        g.for_all(scaled, x=x, y=g.array("f4", of="arcs", devices=devices), by=-1)
+    with refused("run it over nodes"):
+        g.for_all(scaled, "arcs", x=x, y=g.array("f4", devices=devices), by=-1)
+
+    place = g.array("u4", of="arcs", devices=devices)
+    g.for_all(source_of, place=place)
+    offsets, columns, _ = g.to_csr()
+    assert np.array_equal(place.numpy(), np.repeat(np.arange(g.nodes), np.diff(offsets)))
+
+    few = g.node_set(..., merge="own", devices=devices)
+    g.for_all(of_few, few=few, most=3)
+    assert np.array_equal(few.numpy(), np.flatnonzero(g.degree() <= 3)) and len(few) == np.sum(g.degree() <= 3)
+    place.fill(7)
+    g.for_all(source_of, few, place=place)
+    expected = np.where(g.degree()[np.repeat(np.arange(g.nodes), np.diff(offsets))] <= 3, np.repeat(np.arange(g.nodes), np.diff(offsets)), 7)
+    assert np.array_equal(place.numpy(), expected)
+
+
+def test_batches_of_arcs_are_all_arcs(skewed, monkeypatch):
+    monkeypatch.setattr(hg._operators, "_BATCH", 10)
+    test_folds_are_those_of_scipy(skewed, "host:2")
+    test_sums_are_added_once_whatever_the_replicas(skewed, "host:2")
+
+
+def test_graphs_of_nothing(devices):
+    for g in (hg.Graph.from_arcs([], [], nodes=1), hg.Graph.from_arcs([], [], nodes=70)):
+        ours, rounds = labels(g, devices)
+        assert ours.tolist() == list(range(g.nodes)) and rounds == 1
+        count = g.array("u4", merge="sum", devices=devices)
+        g.for_all(counted, count=count)
+        out = g.array("f4", devices=devices)
+        g.neighbor_reduce(weighted, out, x=g.array("f4", devices=devices))
+        assert not count.numpy().any() and not out.numpy().any()
+
+
+def test_arrays_and_workloads_share_a_fleet(road, devices):
+    label = road.array(np.arange(road.nodes, dtype=np.uint32), merge="min", devices=devices)
+    hg.bfs(road, source=0, devices=devices)
+    road.advance(tell, None, label=label)
+    assert not np.array_equal(label.numpy(), np.arange(road.nodes))
+
+
+# What is refused, on the host, where what a merge would undo is seen.
+
+
+def refused(match):
+    return pytest.raises(hg.InputError, match=match)
+
+
+@pytest.mark.parametrize(
+    "merge, of, body, match",
+    [
+        ("own", "nodes", lambda x, v, g: x.__setitem__((v + 1) % g.nodes, 1), "another replica's"),
+        ("min", "nodes", lambda x, v, g: x.__setitem__(v, 9), "only falls"),
+        ("max", "nodes", lambda x, v, g: x.__setitem__(v, 1), "only rises"),
+        ("or", "nodes", lambda x, v, g: x.__setitem__(v, 8), "loses bits"),
+    ],
+)
+def test_what_a_merge_would_undo(road, merge, of, body, match):
+    x = road.array(np.full(road.nodes, 5, dtype=np.uint32), merge=merge, of=of, devices="host:2")
+
+    @hg.function()
+    def wrong(v, g, x: hg.Writes):
+        body(x, v, g)
+
+    with refused(match):
+        road.for_all(wrong, x=x)
+    with refused("half-written"):
+        x.numpy()
+    x.fill(3)
+    assert (x.numpy() == 3).all()
+
+
+def test_what_a_set_would_lose(road):
+    few = road.node_set(..., devices="host:2")
+    with refused("loses bits"):
+        road.for_all(of_few, few=few, most=0)
+
+
+def test_declarations():
+    with refused("what is parameter x"):
+        hg.function()(lambda v, x: None)
+    with refused("is a name that operators take"):
+
+        @hg.function()
+        def wrong(u, v, output: hg.Reads):
+            pass
+
+    with refused("complex128"):
+
+        @hg.function()
+        def typed(v, x: np.complex128):
+            pass
+
+    with refused("i, an index"):
+
+        @hg.function()
+        def both(u, i):
+            pass
+
+    with refused("brackets"):
+        hg.function(lambda v: None)
+    with refused("is called by for_all"):
+        tell(1, 2, 3)
+
+
+def test_arguments(road):
+    x, y = (road.array("f4", devices="host:2") for _ in range(2))
+    other = hg.load("road:6")
+    of_other = other.array("f4", devices="host:2")
+    cases = [
+        (dict(x=x, y=y), "argument by is missing"),
+        (dict(x=x, by=1), "argument y is missing"),
+        (dict(x=x, y=y, by=1, z=1), "no argument 'z'"),
+        (dict(x=x, y=x, by=1), "given a second time"),
+        (dict(x=x, y=np.zeros(3), by=1), "argument y is ndarray"),
+        (dict(x=x, y=y, by="a"), "do not fit"),
+        (dict(x=x, y=y, by=[1, 2]), "is a number, and 1 dimensions"),
+        (dict(x=of_other, y=y, by=1), "different graphs"),
+        (dict(x=road.array("f4", devices="host:1"), y=y, by=1), "different graphs"),
+    ]
+    for given, match in cases:
+        with refused(match):
+            road.for_all(scaled, **given)
+    with refused("another graph"):
+        other.for_all(scaled, x=x, y=y, by=1)
+    with refused("runs a function that"):
+        road.for_all(lambda v: None)
+    with refused("over is 'edges'"):
+        road.for_all(scaled, "edges", x=x, y=y, by=1)
+    with refused("not over indices"):
+        road.for_all(counted, 5, count=road.array("u4", devices="host:2"))
+    with refused("function of elements"):
+        road.advance(scaled, x=x, y=y, by=1)
+    with refused("merge is 'least'"):
+        road.array("f4", merge="least")
+    with refused("merge is 'min'; that of a set"):
+        road.node_set(merge="min")
+    with refused("complex64"):
+        road.array("c8")
+    with refused("has no merge by 'or'"):
+        road.array("f4", merge="or", devices="host:2")
+    with refused("3 values for an array of"):
+        x.assign([1, 2, 3])
+    with refused("do not fit uint32"):
+        road.array("u4", devices="host:2").fill(-1)
+    with refused(r"nodes\[1\] is 9999999"):
+        road.node_set([0, 9999999])
+    with refused("array of nodes"):
+        road.neighbor_reduce(weighted, road.node_set(devices="host:2"), x=x)
+    with refused("no fold by 'or'"):
+        road.neighbor_reduce(weighted, y, by="or", x=x)
+    # None of these has left anything half-written.
+    road.for_all(scaled, x=x, y=y, by=1)
+
+
+def test_answers(road):
+    label = road.array("u4", merge="min", devices="host:2")
+    for body, match in (
+        (lambda v: None, "returns nothing"),
+        (lambda v: v, "returns uint32"),
+        (lambda v: np.zeros(3, dtype=bool), "shape"),
+    ):
+
+        @hg.function()
+        def wrong(u, v, x: hg.Reads):
+            return body(v)
+
+        with refused(match):
+            road.advance(wrong, x=label)
+
+    @hg.function()
+    def answers(v, x: hg.Reads):
+        return x[v]
+
+    with refused("returns nothing$"):
+        road.for_all(answers, x=label)
+
+
+def test_reads_are_read_only(road):
+    x = road.array("f4", devices="host:1")
+
+    @hg.function()
+    def writes(v, x: hg.Reads):
+        x[v] = 1
+
+    with pytest.raises(ValueError, match="read-only"):
+        road.for_all(writes, x=x)
+    assert not x.numpy().any()
+
+
+def test_what_a_function_raises_comes_out(road):
+    x, seen = road.array("f4", devices="host:2"), []
+
+    @hg.function()
+    def fails(v, x: hg.Writes):
+        x[v] = 1
+        seen.append(x)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        road.for_all(fails, x=x)
+    with refused("half-written"):
+        road.for_all(fails, x=x)
+    x.fill(0)
+    with refused("used by another step"):
+
+        @hg.function()
+        def nested(v, y: hg.Writes):
+            y[v] = 2
+            road.for_all(nested, y=x)
+
+        road.for_all(nested, y=x)
+
+
+def test_threads_use_arrays_of_their_own(road):
+    failures = []
+
+    def work():
+        try:
+            for _ in range(3):
+                assert labels(road, "host:2")[1] > 1
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not failures
+
+
+def test_arrays_of_a_closed_fleet_are_lost():
+    g = hg.load("road:5")
+    x = g.array("f4", devices="host:2")
+    hg.close()
+    with refused("lost"):
+        x.numpy()
+    assert not g.array("f4", devices="host:2").numpy().any()
+
+
+def test_memory_is_given_back(road):
+    import resource
+
+    for _ in range(3):
+        road.array("f8", of=1 << 20, devices="host:1")
+    begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(100):
+        road.array("f8", of=1 << 20, devices="host:1")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin < 100 << 10
+
+
+def test_the_same_on_any_number_of_replicas(skewed):
+    undirected = skewed.loaded(symmetrize="max")
+    first = labels(undirected, "host:1")[0]
+    for devices in ("host:2", "host:5"):
+        assert np.array_equal(first, labels(undirected, devices)[0])
+    x = np.random.default_rng(3).random(skewed.nodes).astype(np.float32)
+    sums = []
+    for devices in ("host:1", "host:2", "host:5"):
+        out = skewed.array("f4", devices=devices)
+        skewed.neighbor_reduce(weighted, out, x=skewed.array(x, devices=devices))
+        sums.append(out.numpy())
+    assert np.array_equal(sums[0], sums[1]) and np.array_equal(sums[0], sums[2])
