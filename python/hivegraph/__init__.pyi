@@ -103,11 +103,11 @@ class Writes:
 
 class Function:
     """A function of an element or of an arc, written for CPUs and for GPUs; see :func:`function`."""
-    def compile(self, arch='sm_90', returns=None, **types) -> Any:
+    def compile(self, arch='sm_90', returns=None, /, **types) -> Any:
         """Compiles the CUDA text for GPUs of an architecture, without one. Raises :class:`InputError` with line and reason.
 
         `returns`: `bool` for :meth:`Graph.advance`, a type of NumPy for :meth:`Graph.neighbor_reduce`. Arrays are given by their
-        types, sets as `set`: ``tell.compile(returns=bool, label=numpy.uint32)``."""
+        types, sets as `set`: ``tell.compile("sm_90", bool, label=numpy.uint32)``."""
 
 class Graph:
     """A directed graph of `nodes` nodes and `arcs` arcs, which does not change.

@@ -188,7 +188,11 @@ class Graph:
     def degree(self, nodes=...):
         """How many arcs each of these nodes (0 to n - 1) has, or each of all nodes."""
         offsets = self.to_csr()[0]
-        return np.diff(offsets) if nodes is ... else offsets[np.add(nodes, 1)] - offsets[nodes]
+        if nodes is ...:
+            return np.diff(offsets)
+        places = _operators.nodes_below(self.nodes, nodes)
+        degrees = offsets[places + 1] - offsets[places]
+        return degrees if np.ndim(nodes) else degrees[0]
 
     def is_undirected(self):
         """Whether each arc has its reverse. O(m) when it is first asked for."""
@@ -272,13 +276,15 @@ class Graph:
         _operators.neighbor_reduce(self, function, output, over, by, backward, arguments)
 
     def _place(self, devices):
-        if devices not in self._places or not self._places[devices].is_open():
-            self._places[devices] = _operators.Place(self._core, json.dumps(_options({"devices": devices})))
-        return self._places[devices]
+        options = json.dumps(_options({"devices": devices}))
+        if options not in self._places:
+            self._places[options] = _operators.Place(self._core, options)
+        return self._places[options]
 
     def release(self):
         """Lets go of what is laid out of it on devices."""
-        self._places.clear()
+        for place in self._places.values():
+            place.release()
         self._core.release()
 
     def __len__(self):

@@ -23,6 +23,10 @@ class Writes:
     """An array or a set that a function writes (and may read): an annotation of its parameter."""
 
 
+# Functions as GPUs have them, by all that they are: the same function, made again, is not compiled again.
+_made = {}
+
+
 def _typed(dtype, what):
     """The type, and its name in CUDA C++."""
     try:
@@ -38,29 +42,37 @@ class Function:
 
     def __init__(self, host, cuda, functions):
         self.host, self.cuda, self.functions = host, cuda, functions
-        self.name = host.__name__
+        self.name = getattr(host, "__name__", "function")
         self.__doc__ = host.__doc__
-        self.elements, self.uses = [], {}
-        for name, parameter in inspect.signature(host, eval_str=True).parameters.items():
+        self.elements, self.uses, self.defaults = [], {}, {}
+        try:
+            parameters = inspect.signature(host, eval_str=True).parameters
+        except NameError as error:
+            raise InputError(f"function {self.name}: an annotation cannot be looked up: {error}") from None
+        for name, parameter in parameters.items():
             kind = parameter.annotation
+            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                raise InputError(f"function {self.name}: parameter {parameter} has no name of its own; arguments are given by names")
             if name in ("u", "v", "e", "w", "i", "g"):
                 self.elements.append(name)
             elif kind in (Reads, Writes):
                 self.uses[name] = kind
-            elif kind is parameter.empty:
+            elif kind is parameter.empty or kind is None:
                 raise InputError(
                     f"function {self.name}: what is parameter {name}? Annotate it: hivegraph.Reads or hivegraph.Writes for an array "
                     "or a set, a type of NumPy such as numpy.float32 for a number"
                 )
             else:
                 self.uses[name] = _typed(kind, f"function {self.name}: parameter {name}")[0]
+                if parameter.default is not parameter.empty:
+                    self.defaults[name] = parameter.default
         self.arcs = any(name in self.elements for name in ("u", "e", "w"))
         taken = [name for name in ("output", "by", "backward") if self.arcs and name in self.uses]
+        taken += [name for name in ("folded",) if name in self.uses]
         if taken:
             raise InputError(f"function {self.name}: {taken[0]} is a name that operators take themselves; choose another")
         if self.arcs and "i" in self.elements:
             raise InputError(f"function {self.name} asks for i, an index, and for u, e or w of an arc; ask for one of the two")
-        self._made = {}
 
     def __call__(self, *_, **__):
         raise InputError(f"function {self.name} is called by for_all, advance or neighbor_reduce of a graph, for all elements at once")
@@ -68,19 +80,21 @@ class Function:
     def __repr__(self):
         return f"<hivegraph.Function {self.name} of {'arcs' if self.arcs else 'elements'}>"
 
-    def compile(self, arch="sm_90", returns=None, **types):
+    def compile(self, arch="sm_90", returns=None, /, **types):
         """Compiles the CUDA text for GPUs of an architecture, without one. Raises :class:`InputError` with line and reason.
 
         `returns`: `bool` for :meth:`Graph.advance`, a type of NumPy for :meth:`Graph.neighbor_reduce`. Arrays are given by their
-        types, sets as `set`: ``tell.compile(returns=bool, label=numpy.uint32)``.
+        types, sets as `set`: ``tell.compile("sm_90", bool, label=numpy.uint32)``.
         """
+        if returns is not None and not self.arcs:
+            raise InputError(f"function {self.name} is one of elements, which returns nothing")
         self._fit(types)
         of = {name: "set" if kind is set else _typed(kind, f"argument {name}")[1] for name, kind in types.items()}
         given = {None: "void", bool: "bool"}
         self._lambda(given[returns] if returns in given else _typed(returns, "what it returns")[1], of).compile(arch)
 
     def _fit(self, given):
-        """Refuses arguments that are not those of the function. Numbers may be left out where only types are asked for."""
+        """Refuses arguments that are not those of the function. Numbers are looked at elsewhere."""
         for name in given:
             if name not in self.uses:
                 known = ", ".join(self.uses) or "none"
@@ -98,14 +112,14 @@ class Function:
                 arguments.append((name, used + "_set" if of[name] == "set" else used, "" if of[name] == "set" else of[name]))
             else:
                 arguments.append((name, "scalar", _TYPES[kind]))
-        key = (returns, *arguments)
-        if key not in self._made:
+        key = (self.name, self.cuda, self.functions, self.arcs, returns, *arguments)
+        if key not in _made:
             if self.cuda is None:
                 raise InputError(
                     f"function {self.name} has no text for GPUs; give one, @hivegraph.function(cuda='...'), or use devices='host'"
                 )
-            self._made[key] = _core.Lambda(self.name, (self.cuda, self.functions), self.arcs, returns, arguments)
-        return self._made[key]
+            _made[key] = _core.Lambda(self.name, (self.cuda, self.functions), self.arcs, returns, arguments)
+        return _made[key]
 
 
 def function(cuda=None, *, functions=""):
@@ -149,11 +163,14 @@ class _InUse:
     def __enter__(self):
         with _lock:
             for one, writes in self._claims:
-                count = _busy.get(id(one), 0)
+                count = _busy.get(id(one._core), 0)
                 if count < 0 or writes and count:
                     self._leave()
-                    raise InputError(f"{one!r} is used by another step, which has not ended; a step must not start another one on its arrays")
-                _busy[id(one)] = -1 if writes else count + 1
+                    raise InputError(
+                        f"{one!r} is used by another step, which has not ended: one of another thread, or the one whose function this is "
+                        "called from"
+                    )
+                _busy[id(one._core)] = -1 if writes else count + 1
                 self._held.append((one, writes))
         return self
 
@@ -163,9 +180,9 @@ class _InUse:
 
     def _leave(self):
         for one, writes in self._held:
-            count = _busy.pop(id(one))
+            count = _busy.pop(id(one._core))
             if not writes and count > 1:
-                _busy[id(one)] = count - 1
+                _busy[id(one._core)] = count - 1
         self._held = []
 
 
@@ -177,15 +194,25 @@ class _Held:
     def __init__(self, place, core):
         self._place, self._core, self._torn = place, core, False
 
+    def _there(self):
+        if not self._core.is_open():
+            raise InputError(f"{self!r} is lost: its devices were closed, or a step or run on them has failed; make it again")
+
     def _whole(self):
+        self._there()
         if self._torn:
             raise InputError(f"{self!r} was left half-written by a step that failed; assign it anew, or make another one")
         return self
 
     def _put(self, values):
+        self._there()
         with _InUse((), (self,)):
+            self._torn = True
             self._core.assign(values)
             self._torn = False
+
+    def __reduce_ex__(self, _):
+        raise TypeError(f"{self!r} cannot be copied or pickled; copy its values: numpy()")
 
 
 class Array(_Held):
@@ -214,9 +241,14 @@ class Array(_Held):
 
     def fill(self, value):
         """Sets all values to one."""
-        self._put(np.full(len(self), _fitting(np.asarray(value), self.dtype)))
+        value = np.asarray(value)
+        if value.ndim:
+            raise InputError(f"fill takes one value, and {value.ndim} dimensions are given; use assign")
+        self._put(np.full(len(self), _fitting(value, self.dtype)))
 
     def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("the values of an array of hivegraph are copied")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
@@ -228,13 +260,14 @@ class Array(_Held):
 
 
 def _fitting(values, dtype):
-    """The values in this type, if it holds them."""
+    """The values in this type, if it holds them; a float is rounded."""
     if values.dtype == dtype:
         return _arrays.row(values)
     if values.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
             same = values.astype(dtype)
-        if dtype.kind == "f" or np.array_equal(same, values):
+        fits = np.isfinite(same) | ~np.isfinite(values) if dtype.kind == "f" else same == values
+        if np.all(fits):
             return same
     raise InputError(f"values of type {values.dtype} do not fit {dtype}")
 
@@ -263,16 +296,14 @@ class NodeSet(_Held):
         if nodes is ...:
             bits[:] = True
         else:
-            nodes = _arrays.whole_numbers(np.atleast_1d(nodes) if np.ndim(nodes) == 0 else nodes, "nodes")
-            bad = (nodes < 0) | (nodes >= self._nodes)
-            if bad.any():
-                raise InputError(f"nodes[{int(np.argmax(bad))}] is {int(nodes[np.argmax(bad)])}; nodes are 0 to {self._nodes - 1}")
-            bits[nodes] = True
+            bits[nodes_below(self._nodes, nodes)] = True
         self._put(_words(bits))
 
     def clear(self):
         """Takes all nodes out."""
+        self._there()
         with _InUse((), (self,)):
+            self._torn = True
             self._core.clear()
             self._torn = False
 
@@ -282,6 +313,17 @@ class NodeSet(_Held):
 
     def __repr__(self):
         return f"<hivegraph.NodeSet among {self._nodes:,} nodes, merge={self.merge!r}>"
+
+
+def nodes_below(count, given):
+    """Nodes below `count`, as whole numbers."""
+    nodes = _arrays.plain(np.atleast_1d(given) if np.ndim(given) == 0 else given, "nodes")
+    if nodes.dtype.kind == "i" and nodes.size and nodes.min() < 0:
+        raise InputError(f"nodes[{int(np.argmin(nodes))}] is {int(nodes.min())}; nodes are 0 to {count - 1}")
+    nodes = _arrays.whole_numbers(nodes, "nodes").astype(np.int64)
+    if nodes.size and nodes.max() >= count:
+        raise InputError(f"nodes[{int(np.argmax(nodes))}] is {int(nodes.max())}; nodes are 0 to {count - 1}")
+    return nodes
 
 
 def _bits(words, nodes):
@@ -313,13 +355,19 @@ class _Step:
                     )
                 (self.reads if kind is Reads else self.writes)[parameter] = given[parameter]
                 continue
-            if parameter not in given:
+            if parameter not in given and parameter not in function.defaults:
                 raise InputError(f"{self.where}argument {parameter} is missing")
-            number = _fitting(np.asarray(given[parameter]), kind)
+            number = self.fitting(np.asarray(given.get(parameter, function.defaults.get(parameter))), kind)
             if number.ndim:
                 raise InputError(f"{self.where}argument {parameter} is a number, and {number.ndim} dimensions are given")
             self.numbers[parameter] = number[()]
         self.output, self.over, self.fold, self.backward, self.returns = None, "nodes", "sum", False, "void"
+
+    def fitting(self, values, dtype):
+        try:
+            return _fitting(values, dtype)
+        except InputError as error:
+            raise InputError(f"{self.where}{error}") from None
 
     @property
     def where(self):
@@ -335,11 +383,11 @@ class _Step:
         if len(set(ids)) < len(ids) or any(id(one) in ids for one in read):
             raise InputError(f"{self.where}an array or set is written, and is given a second time; what is written is given once")
         read = list({id(one): one for one in read}.values())
-        places = {id(one._place): one._place for one in read + written}
+        places = {one._place for one in read + written}
         if len(places) != 1:
-            what = "arrays are of different graphs or devices" if places else "there is neither an array nor a set"
+            what = "arrays are of different graphs, or were made with different devices=" if places else "there is neither an array nor a set"
             raise InputError(f"{self.where}{what}; give those that one graph has made for the same devices")
-        (place,) = places.values()
+        (place,) = places
         if place.of is not self.graph._core:
             raise InputError(f"{self.where}its arrays are of another graph")
         for name, one in self.writes.items():
@@ -350,25 +398,26 @@ class _Step:
                     f"{self.where}argument {name} is of merge='own', so that a step writes those of its elements that it runs over; run it over "
                     f"{'as many indices' if isinstance(one._of, int) else one._of}, or give an array that is merged otherwise"
                 )
+        if self.returns == "bool" and self.output.merge == "own":
+            raise InputError(f"{self.where}output is of merge='own', and neighbours are anybody's nodes; give a set of merge='or'")
         with _InUse(read, written):
             for one in read + written:
                 one._whole()
-            for one in written:
-                one._torn = True
             if place.on_gpus:
-                self.launch(place)
+                self.launch(place, written)
             else:
                 self.host(place)
-            for one in written:
-                one._torn = False
 
-    def launch(self, place):
+    def launch(self, place, written):
         of = {name: "set" if isinstance(one, NodeSet) else _TYPES[one.dtype] for name, one in (self.reads | self.writes).items()}
         function = self.function._lambda(self.returns, of)
         over = self.over
         given = (over, None, 0) if isinstance(over, str) else ("", None, over) if isinstance(over, int) else ("", over._core, 0)
+        core = place.core(self.backward)
+        for one in written:
+            one._torn = True
         function.launch(
-            place.core(self.backward),
+            core,
             given,
             [(name, one._core) for name, one in self.reads.items()],
             [(name, one._core) for name, one in self.writes.items()],
@@ -377,6 +426,8 @@ class _Step:
             _MERGES[self.fold],
             self.backward,
         )
+        for one in written:
+            one._torn = False
 
     def host(self, place):
         core = place.core(self.backward)
@@ -390,33 +441,39 @@ class _Step:
         def bounds(of):
             return parts[of] if isinstance(of, str) else core.slices(of)
 
+        over = "set" if isinstance(self.over, NodeSet) else self.over
+        written = []
         for rank in range(core.replicas):
-            views = _Views(self, rank, merged)
-            out = None if gathered is None else np.asarray(gathered._core.host(rank)[0])
-            into = views.of_output
-            over = "set" if isinstance(self.over, NodeSet) else self.over
+            views = _Views(self, rank)
             for elements, segments in self.batches(bounds(over)[rank : rank + 2], rows, rank):
-                asked = {name: elements[name]() for name in self.function.elements if name != "g"}
+                asked = {name: elements(name) for name in self.function.elements if name != "g"}
                 if "g" in self.function.elements:
                     asked["g"] = self.graph
                 answer = self.function.host(**asked, **views.given, **self.numbers)
                 if folded:
                     nodes, counts = segments
-                    out[nodes] = self.folds(answer, counts, out.dtype)
-                elif into is not None:
-                    into[elements["v"]()[self.answered(answer, elements["v"](), bool)]] = True
+                    views.output[nodes] = self.folds(answer, counts, gathered.dtype)
+                elif self.output is not None:
+                    views.output[elements("v")[self.answered(answer, elements("v"), bool)]] = True
                 elif answer is not None:
                     raise InputError(f"{self.where}the function returns {type(answer).__name__}; it writes arrays, and returns nothing")
-            views.close(bounds, rank)
+            written += views.written(bounds, rank)
+        # Until here nothing has changed.
+        changed = [*merged, *([] if gathered is None else [gathered])]
+        for one in changed:
+            one._torn = True
+        for memory, values in written:
+            memory[:] = values
         core.merge([one._core for one in merged], None if gathered is None else gathered._core)
         for rank in range(core.replicas):
             for one in merged:
-                values, added = one._core.host(rank)
+                total, added = (None if part is None else np.asarray(part) for part in one._core.host(rank, True))
                 if added is not None:
-                    total, more = np.asarray(values), np.asarray(added)
                     with np.errstate(all="ignore"):
-                        total += more
-                    more[:] = 0
+                        total += added
+                    added[:] = 0
+        for one in changed:
+            one._torn = False
 
     def answered(self, answer, like, dtype):
         """What a function has answered for each arc."""
@@ -434,27 +491,28 @@ class _Step:
     def folds(self, answer, counts, dtype):
         """The fold of the values of each node's arcs."""
         total = int(counts.sum())
-        values = _fitting(self.answered(answer, np.empty(total, dtype=bool), None), dtype)
+        values = self.fitting(self.answered(answer, np.empty(total, dtype=bool), None), dtype)
         least, largest = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (-np.inf, np.inf)
         fold, nothing = {"sum": (np.add, 0), "min": (np.fmin, largest), "max": (np.fmax, least), "or": (np.bitwise_or, 0)}[self.fold]
-        # One more value, so that an empty last row has a place to begin at.
         begins = np.cumsum(counts) - counts
         out = np.full(len(counts), nothing, dtype=dtype)
         some = np.flatnonzero(counts)
         if len(some):
             with np.errstate(all="ignore"):
-                out[some] = fold.reduceat(values, begins[some], dtype=dtype)
+                folds = fold.reduceat(values, begins[some], dtype=dtype)
+                # A NaN loses to what a fold begins with.
+                out[some] = folds if self.fold == "sum" else fold(nothing, folds)
         return out
 
     def batches(self, own, rows, rank):
         """Elements of a replica, some at a time: by name; and, of arcs, their sources and how many each has."""
         nodes = np.arange(*own)
         if isinstance(self.over, NodeSet):
-            words = np.asarray(self.over._core.host(rank)[0])
+            words = np.asarray(self.over._core.host(rank, False)[0])
             nodes = nodes[_bits(words, self.graph.nodes)[own[0] : own[1]]]
         if not self.function.arcs:
             if len(nodes):
-                yield {"v": lambda: nodes.astype(np.uint32), "i": lambda: nodes}, None
+                yield _asked({"v": lambda: nodes.astype(np.uint32), "i": lambda: nodes}), None
             return
         offsets, columns, weights = rows
         counts = offsets[nodes + 1] - offsets[nodes]
@@ -467,69 +525,82 @@ class _Step:
             begin = end
 
 
+def _asked(make):
+    """Makes arrays of elements when they are asked for; nobody writes to them."""
+    made = {}
+
+    def asked(name):
+        if name not in made:
+            made[name] = make[name]()
+            made[name].flags.writeable = False
+        return made[name]
+
+    return asked
+
+
 def _along(nodes, counts, offsets, columns, weights):
     """The arcs out of some nodes."""
-    held = {}
-
-    def places():
-        if "e" not in held:
-            held["e"] = np.arange(int(counts.sum())) + np.repeat(offsets[nodes] - (np.cumsum(counts) - counts), counts)
-        return held["e"]
-
-    ones = np.float32(1)
-    elements = {
-        "u": lambda: np.repeat(nodes.astype(np.uint32), counts),
-        "v": lambda: columns[places()],
-        "e": places,
-        "w": lambda: np.full(int(counts.sum()), ones) if weights is None else weights[places()],
-    }
+    count = int(counts.sum())
+    elements = _asked(
+        {
+            "u": lambda: np.repeat(nodes.astype(np.uint32), counts),
+            "v": lambda: columns[elements("e")],
+            "e": lambda: np.arange(count) + np.repeat(offsets[nodes] - (np.cumsum(counts) - counts), counts),
+            "w": lambda: np.ones(count, dtype=np.float32) if weights is None else weights[elements("e")],
+        }
+    )
     return elements, (nodes, counts)
 
 
 class _Views:
-    """A host replica's copies of arrays and sets, as a function of NumPy sees them."""
+    """A host replica's copies of arrays and sets, as a function of NumPy sees them. What it writes are copies of these, which are put
+    back when all replicas are done.
+    """
 
-    def __init__(self, step, rank, merged):
-        self.step, self.given, self.of_output, self._written = step, {}, None, []
+    def __init__(self, step, rank):
+        self.step, self.given, self.output, self._written = step, {}, None, []
         for name, one in step.reads.items():
-            self.given[name] = self.look(one, rank, False)
+            values = np.asarray(one._core.host(rank, False)[0])
+            self.given[name] = _bits(values, one._nodes) if isinstance(one, NodeSet) else values
+            self.given[name].flags.writeable = False
         for name, one in step.writes.items():
-            self.given[name] = self.look(one, rank, True)
-        if any(one is step.output for one in merged):
-            self.of_output = self.look(step.output, rank, True)
+            self.given[name] = self.copied(one, rank)
+        if step.output is not None:
+            self.output = self.copied(step.output, rank, checks=False)
 
-    def look(self, one, rank, writes):
-        values, added = (None if part is None else np.asarray(part) for part in one._core.host(rank))
-        memory = values if added is None or not writes else added
-        seen = _bits(memory, one._nodes) if isinstance(one, NodeSet) else memory
-        if writes:
-            self._written.append((one, memory, seen, seen.copy()))
-        else:
-            seen.flags.writeable = False
+    def copied(self, one, rank, checks=True):
+        values, added = (None if part is None else np.asarray(part) for part in one._core.host(rank, True))
+        memory = values if added is None else added
+        before = _bits(memory, one._nodes) if isinstance(one, NodeSet) else memory
+        seen = before.copy()
+        self._written.append((one, memory, seen, before if checks and one.merge != "sum" else None))
         return seen
 
-    def close(self, bounds, rank):
-        """Puts sets back, and refuses what a merge would undo."""
+    def written(self, bounds, rank):
+        """Memory, and what goes there. Refuses what a merge would undo."""
         for one, memory, seen, before in self._written:
-            seen.flags.writeable = False
-            lost = {
-                "own": lambda: _elsewhere(seen, before, bounds(one._of)[rank : rank + 2]),
-                "min": lambda: seen > before,
-                "max": lambda: seen < before,
-                "or": lambda: before & ~seen,
-                "sum": lambda: np.zeros(0, dtype=bool),
-            }[one.merge]()
-            if lost.any():
-                at = int(np.argmax(lost != 0))
-                why = {
-                    "own": "which is another replica's: a step writes an array of merge='own' at its own elements",
-                    "min": "which was lower: an array of merge='min' only falls",
-                    "max": "which was higher: an array of merge='max' only rises",
-                    "or": "which loses bits: merge='or' keeps them",
-                }[one.merge]
-                raise InputError(f"{self.step.where}it writes element {at} of {one!r}, {why}")
-            if isinstance(one, NodeSet):
-                memory[:] = _words(seen)
+            if before is not None:
+                self.check(one, seen, before, bounds, rank)
+            yield memory, _words(seen) if isinstance(one, NodeSet) else seen
+
+    def check(self, one, seen, before, bounds, rank):
+        none = seen != seen
+        lost = {
+            "own": lambda: _elsewhere(seen, before, bounds(one._of)[rank : rank + 2]),
+            "min": lambda: (seen > before) | none & (before == before),
+            "max": lambda: (seen < before) | none & (before == before),
+            "or": lambda: before & ~seen,
+        }[one.merge]()
+        if not lost.any():
+            return
+        at = int(np.argmax(lost != 0))
+        why = {
+            "own": "which is another replica's: a step writes an array of merge='own' at its own elements",
+            "min": "which was lower: an array of merge='min' only falls",
+            "max": "which was higher: an array of merge='max' only rises",
+            "or": "which loses bits: merge='or' keeps them",
+        }[one.merge]
+        raise InputError(f"{self.step.where}it writes element {at} of {one!r}, {why}")
 
 
 def _elsewhere(seen, before, own):
@@ -542,18 +613,18 @@ class Place:
     """A graph on devices."""
 
     def __init__(self, core, options):
-        self.of, self._options, self._cores, self._rows = core, options, {}, {}
+        self.of, self._options, self._core, self._rows = core, options, None, {}
         self.on_gpus = self.core(False).on_gpus
-
-    def is_open(self):
-        """Whether its fleet has not been closed since."""
-        return all(core.is_open() for core in self._cores.values())
 
     def core(self, backward):
         """The same, with rows backward if these are wanted."""
-        if backward not in self._cores:
-            self._cores[backward] = self.of.placed(self._options, backward)
-        return self._cores[backward]
+        if self._core is None or not self._core.is_open() or backward and not self._core.backward:
+            self._core = self.of.placed(self._options, backward)
+        return self._core
+
+    def release(self):
+        """Lets go of what lies on devices but arrays."""
+        self._core, self._rows = None, {}
 
     def rows(self, backward):
         """Offsets, neighbours and weights of rows on the host."""
@@ -575,9 +646,10 @@ class Place:
         if merge == "or" and dtype.kind != "u":
             raise InputError(f"an array of {dtype} has no merge by 'or', which is of unsigned numbers")
         lengths = {"nodes": self.of.nodes, "arcs": self.of.arcs}
-        if isinstance(of, str) and of not in lengths:
+        of = int(of) if isinstance(of, (int, np.integer)) else of
+        if not (0 <= of < 2**48 if isinstance(of, int) else isinstance(of, str) and of in lengths):
             raise InputError(f"of is {of!r}; it is 'nodes', 'arcs' or a number of elements")
-        length = lengths[of] if isinstance(of, str) else int(of)
+        length = lengths[of] if isinstance(of, str) else of
         made = Array(self, self.core(False).array(of if isinstance(of, str) else "elements", length, short, _MERGES[merge]), dtype, merge, length, of)
         if values is not None:
             made.assign(values)
@@ -640,7 +712,7 @@ def _ranged(step, over):
             raise InputError(f"{step.where}over is {over}; it is a number of indices")
     elif over is None:
         over = "nodes"
-    elif not isinstance(over, NodeSet) and over not in ("nodes", "arcs"):
+    elif not isinstance(over, NodeSet) and not (isinstance(over, str) and over in ("nodes", "arcs")):
         raise InputError(f"{step.where}over is {over!r}; it is None for all nodes, a set, an array, 'arcs', or a number of indices")
     if step.function.arcs:
         if isinstance(over, int):

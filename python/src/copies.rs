@@ -5,8 +5,8 @@ use crate::answer::Column;
 use crate::arrays::Lent;
 use crate::error::{bug, raised};
 use crate::fleets::{Shared, forget, is_open, lock};
-use crate::wait::wait;
-use hivegraph::collective::{Mergeable, Split};
+use crate::wait::at_once;
+use hivegraph::collective::{Mergeable, Shares, Split};
 use hivegraph::fleet::Fleet;
 use hivegraph::layout::Resident;
 use hivegraph::operator::Over;
@@ -23,6 +23,7 @@ pub struct Place {
     pub fleet: Shared,
     pub resident: Arc<Resident>,
     pub on_gpus: bool,
+    pub shares: Shares,
 }
 
 /// A replica's copy.
@@ -153,7 +154,7 @@ pub fn run<T: Send + 'static>(
     program: impl Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
 ) -> Result<Vec<T>> {
     let open: &Fleet = &lock(fleet);
-    open.run(program).inspect_err(|_| forget(name))
+    open.run(program).inspect_err(|_| forget(name, fleet))
 }
 
 impl Held {
@@ -161,11 +162,6 @@ impl Held {
         &self,
         program: impl Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
     ) -> Result<Vec<T>> {
-        if !is_open(&self.name, &self.fleet) {
-            return Err(Error::input(
-                "the array is lost: its fleet was closed, or a step or run on it has failed; make it again",
-            ));
-        }
         run((&self.name, &self.fleet), program)
     }
 
@@ -191,8 +187,15 @@ impl Place {
         self.on_gpus
     }
 
-    fn is_open(&self) -> bool {
-        is_open(&self.name, &self.fleet)
+    /// Whether the fleet is there: it was not closed, and nothing on it has failed.
+    fn is_open(&self, py: Python<'_>) -> bool {
+        py.detach(|| is_open(&self.name, &self.fleet))
+    }
+
+    /// Whether rows backward are there.
+    #[getter]
+    fn backward(&self) -> bool {
+        self.resident.has_backward()
     }
 
     /// Where the nodes of each replica begin, and where the last one's end.
@@ -202,7 +205,7 @@ impl Place {
 
     /// The same of the indices below `count`.
     fn slices(&self, count: usize) -> Vec<u64> {
-        Over::slices(count, &lock(&self.fleet).info().shares).bounds().to_vec()
+        Over::slices(count, &self.shares).bounds().to_vec()
     }
 
     /// Where each node's row backward begins, its neighbours, and the weights of these arcs. On the host.
@@ -229,11 +232,11 @@ impl Place {
     ) -> PyResult<Copies> {
         let op = operation(op).map_err(|error| raised(py, &error))?;
         let (name, fleet) = (self.name.clone(), self.fleet.clone());
-        let graph = self.resident.clone();
-        wait(py, move || {
+        let (graph, on_gpus) = (self.resident.clone(), self.on_gpus);
+        at_once(py, move || {
             let labels = [Label::new(), Label::new()];
             let (own, sum) = (labels[0].0, labels[1].0);
-            let made = run((&name, &fleet), move |r| {
+            let make = move |r: &mut Replica| {
                 if of == "set" {
                     let set = r.frontier(own, graph.graph().nodes(), op)?;
                     let owned = (op == MergeOp::Gather).then(|| words(graph.chunks()));
@@ -249,7 +252,13 @@ impl Place {
                     let added = (op == MergeOp::Sum).then(|| make(r, sum)).transpose()?.map(wrap);
                     Ok(Copy { values, added, owned: None })
                 })
+            };
+            // Host replicas meet nobody for an array: one that has no room leaves the others as they are.
+            let made = run((&name, &fleet), move |r| match make(r) {
+                Err(error) if !on_gpus => Ok(Err(error)),
+                made => made.map(Ok),
             })?;
+            let made = made.into_iter().collect::<Result<Vec<Copy>>>()?;
             let of = made.into_iter().map(RwLock::new).collect();
             Ok(Copies(Arc::new(Held { of, name, fleet, _labels: labels })))
         })
@@ -266,7 +275,7 @@ impl Place {
         let gathered = gathered.map(|copies| copies.0.clone());
         let (name, fleet, resident) =
             (self.name.clone(), self.fleet.clone(), self.resident.clone());
-        wait(py, move || {
+        at_once(py, move || {
             let merge = move |r: &mut Replica| {
                 let mut all: Vec<_> = written.iter().map(|held| held.write(r.rank())).collect();
                 merge_all(r, &mut all)?;
@@ -279,10 +288,15 @@ impl Place {
 
 #[pymethods]
 impl Copies {
+    /// Whether its fleet is there.
+    fn is_open(&self, py: Python<'_>) -> bool {
+        py.detach(|| is_open(&self.0.name, &self.0.fleet))
+    }
+
     /// Replica 0's values, or a set's words.
     fn read(&self, py: Python<'_>) -> PyResult<Column> {
         let held = self.0.clone();
-        wait(py, move || {
+        at_once(py, move || {
             let of = held.clone();
             let mut read = held.run(move |r| {
                 if r.rank() > 0 {
@@ -324,17 +338,23 @@ impl Copies {
             };
         }
         let given = taken! { U8, u8; U32, u32; U64, u64; I32, i32; F32, f32; F64, f64; };
-        wait(py, move || {
+        at_once(py, move || {
             let of = held.clone();
-            held.run(move |r| match (&mut of.write(r.rank()).values, &given) {
-                (Values::U8(array), Given::U8(given)) => array.assign(given),
-                (Values::U32(array), Given::U32(given)) => array.assign(given),
-                (Values::U64(array), Given::U64(given)) => array.assign(given),
-                (Values::I32(array), Given::I32(given)) => array.assign(given),
-                (Values::F32(array), Given::F32(given)) => array.assign(given),
-                (Values::F64(array), Given::F64(given)) => array.assign(given),
-                (Values::Set(set), Given::U64(given)) => set.words_mut().assign(given),
-                _ => Err(Error::machine("values of another type; this is a bug")),
+            held.run(move |r| {
+                let copy = &mut *of.write(r.rank());
+                if let Some(added) = &mut copy.added {
+                    each!(added, array => r.fill("assign", array, Default::default())?, _set => ());
+                }
+                match (&mut copy.values, &given) {
+                    (Values::U8(array), Given::U8(given)) => array.assign(given),
+                    (Values::U32(array), Given::U32(given)) => array.assign(given),
+                    (Values::U64(array), Given::U64(given)) => array.assign(given),
+                    (Values::I32(array), Given::I32(given)) => array.assign(given),
+                    (Values::F32(array), Given::F32(given)) => array.assign(given),
+                    (Values::F64(array), Given::F64(given)) => array.assign(given),
+                    (Values::Set(set), Given::U64(given)) => set.words_mut().assign(given),
+                    _ => Err(Error::machine("values of another type; this is a bug")),
+                }
             })?;
             Ok(())
         })
@@ -343,7 +363,7 @@ impl Copies {
     /// The number of nodes in a set.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let held = self.0.clone();
-        wait(py, move || {
+        at_once(py, move || {
             let of = held.clone();
             let counts = held.run(move |r| match &of.read(r.rank()).values {
                 Values::Set(set) => r.count("count", set),
@@ -356,7 +376,7 @@ impl Copies {
     /// Takes all nodes out of a set.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let held = self.0.clone();
-        wait(py, move || {
+        at_once(py, move || {
             let of = held.clone();
             held.run(move |r| match &mut of.write(r.rank()).values {
                 Values::Set(set) => r.clear("clear", set),
@@ -367,8 +387,8 @@ impl Copies {
     }
 
     /// What the host's replica `rank` holds: its values (a set: its words), and, of an array that is merged by sum, what was
-    /// added to them. Whoever writes to them has no step or merge under way.
-    fn host(&self, rank: usize) -> PyResult<(Column, Option<Column>)> {
+    /// added to them. Whoever `writes` to them has no other step or merge under way.
+    fn host(&self, rank: usize, writes: bool) -> PyResult<(Column, Option<Column>)> {
         let column = |values: &mut Values| -> Option<Column> {
             macro_rules! seen {
                 ($array:expr, $kind:literal) => {{
@@ -385,7 +405,8 @@ impl Copies {
                 Values::F64(array) => seen!(array, "<f8"),
                 Values::Set(set) => seen!(set.words_mut(), "<u8"),
             };
-            Some(Column::new(self.0.clone(), at, length, kind).writable())
+            let column = Column::new(self.0.clone(), at, length, kind);
+            Some(if writes { column.writable() } else { column })
         };
         let copy = &mut *self.0.write(rank);
         let values =

@@ -37,8 +37,12 @@ pub fn is_open(name: &str, fleet: &Shared) -> bool {
 }
 
 /// A fleet on which a run has failed, for whatever reason, is of no use any more.
-pub fn forget(name: &str) {
-    lock(&OPEN).iter_mut().for_each(|open| _ = open.remove(name));
+pub fn forget(name: &str, fleet: &Shared) {
+    if let Some(open) = &mut *lock(&OPEN)
+        && open.get(name).is_some_and(|open| Arc::ptr_eq(open, fleet))
+    {
+        open.remove(name);
+    }
 }
 
 /// Closes all fleets that no graph is on: their GPUs are free afterwards.

@@ -35,8 +35,8 @@ struct Held {
     prepared: Mutex<HashMap<String, (Arc<Prepared>, Shared)>>,
     /// By weights and options of the layout: what the host has laid out.
     layouts: Mutex<HashMap<String, Arc<Mutex<Layouts>>>>,
-    /// By fleet, and whether rows backward are there: what operators run over.
-    residents: Mutex<HashMap<(String, bool), (Arc<Resident>, Shared)>>,
+    /// By fleet: what operators run over.
+    residents: Mutex<HashMap<String, (Arc<Resident>, Shared)>>,
 }
 
 /// Compressed sparse rows where Python has them.
@@ -248,24 +248,26 @@ impl Graph {
             let (name, fleet) = fleet(config_of(&self::options(&text)?)?.fleet())?;
             let open = lock(&fleet);
             at.lays_out();
-            let key = (name.clone(), backward);
             let there = lock(&held.residents)
-                .get(&key)
-                .filter(|(_, on)| Arc::ptr_eq(on, &fleet))
+                .get(&name)
+                .filter(|(there, on)| {
+                    Arc::ptr_eq(on, &fleet) && (there.has_backward() || !backward)
+                })
                 .map(|(resident, _)| resident.clone());
             let resident = match there {
                 Some(resident) => resident,
                 None => {
                     let options = ResidentOptions { backward, ..ResidentOptions::default() };
                     let made = Resident::new(&open, held.whole()?, options)
-                        .inspect_err(|_| forget(&name))?;
-                    lock(&held.residents).insert(key, (made.clone(), fleet.clone()));
+                        .inspect_err(|_| forget(&name, &fleet))?;
+                    lock(&held.residents).insert(name.clone(), (made.clone(), fleet.clone()));
                     made
                 }
             };
+            let shares = open.info().shares.clone();
             let on_gpus = open.info().backend == "cuda";
             drop(open);
-            Ok(Place { name, fleet, resident, on_gpus })
+            Ok(Place { name, fleet, resident, on_gpus, shares })
         })
     }
 
@@ -319,8 +321,7 @@ impl Held {
             let job = Job::new(workload, config, placed)?;
             stage.opens();
             let (name, fleet) = fleet(job.config.fleet())?;
-            let open = lock(&fleet);
-            return alone(job, &name, &open, stage);
+            return alone(job, (&name, &fleet), stage);
         }
         let job = Job::new(workload, config, graph.clone())?;
         stage.opens();
@@ -346,7 +347,7 @@ impl Held {
         };
         answered(job, &open, &prepared, stage).inspect_err(|_| {
             lock(&self.prepared).remove(&key);
-            forget(&name);
+            forget(&name, &fleet);
         })
     }
 }
@@ -365,10 +366,11 @@ fn answered(job: Job, open: &Fleet, prepared: &Prepared, stage: &Stage) -> Resul
 }
 
 /// The same where nothing of the layout stays.
-fn alone(job: Job, name: &str, open: &Fleet, stage: &Stage) -> Result<Answer> {
+fn alone(job: Job, (name, fleet): (&str, &Shared), stage: &Stage) -> Result<Answer> {
+    let open = lock(fleet);
     stage.lays_out();
-    let prepared = prepare(&job, None, open)?;
-    answered(job, open, &prepared, stage).inspect_err(|_| forget(name))
+    let prepared = prepare(&job, None, &open)?;
+    answered(job, &open, &prepared, stage).inspect_err(|_| forget(name, fleet))
 }
 
 /// A workload on an array, which needs no graph.
@@ -381,8 +383,7 @@ pub fn run_on_array(py: Python<'_>, name: &str, options: &str) -> PyResult<Answe
         let job = Job::on_array(workload, config_of(&self::options(&text)?)?)?;
         at.opens();
         let (name, fleet) = fleet(job.config.fleet())?;
-        let open = lock(&fleet);
-        alone(job, &name, &open, &at)
+        alone(job, (&name, &fleet), &at)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::copies::{
     Copies, Copy, Held, Place, Values, each, gather, interned, merge_all, operation, run, typed,
 };
 use crate::error::raised;
-use crate::wait::wait;
+use crate::wait::{at_once, wait};
 use hivegraph::layout::Resident;
 use hivegraph::operator::{Advance, ArcLambda, Args, Fold, Lambda as Each, Over};
 use hivegraph::prelude::{MergeOp, Replica};
@@ -128,7 +128,7 @@ impl Lambda {
             backward,
         };
         let (name, fleet) = (place.name.clone(), place.fleet.clone());
-        wait(py, move || run((&name, &fleet), move |r| step.on(r)).map(drop))
+        at_once(py, move || run((&name, &fleet), move |r| step.on(r)).map(drop))
     }
 }
 

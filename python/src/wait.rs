@@ -4,6 +4,7 @@ use crate::error::{bug, raised};
 use crate::stage::Stage;
 use hivegraph::Result;
 use pyo3::prelude::*;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -29,6 +30,22 @@ pub fn wait_for_arcs<T: Send + 'static>(
     }
     check_process()?;
     py.detach(work).map_err(|error| raised(py, &error))
+}
+
+/// Does `work` of a step. Ctrl-C is heard after it: what writes arrays must not go on behind the back of who waits.
+pub fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    check_process()?;
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(done) => done.map_err(|error| raised(py, &error)),
+        Err(panic) => Err(panicked(&*panic)),
+    }
+}
+
+/// What a panic is told as.
+fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    bug(text.unwrap_or("it panicked"))
 }
 
 /// Refuses a fork of a process that has used the engine.
@@ -98,11 +115,7 @@ fn wait_telling<T: Send + 'static>(
         answers = back;
         match answer {
             Ok(Ok(done)) => return done.map_err(|error| raised(py, &error)),
-            Ok(Err(panic)) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                return Err(bug(text.unwrap_or("it panicked")));
-            }
+            Ok(Err(panic)) => return Err(panicked(&*panic)),
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals()?;
                 look(py);
