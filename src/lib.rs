@@ -87,10 +87,10 @@ pub use error::{Error, Result};
 /// operators for users' own functions, fleets, graphs and errors.
 pub mod prelude {
     pub use crate::algorithm::{
-        BcConfig, BfsConfig, CcConfig, FilterConfig, GeoConfig, KatzConfig, KcoreConfig, MergeMode,
-        PagerankConfig, Precision, RunOptions, SccConfig, Seeds, SsspConfig, TrianglesConfig,
-        VnConfig, bc, best_ranked, bfs, cc, filter, geo, katz, kcore, pagerank, scc, sssp,
-        triangles, vn,
+        BcConfig, BfsConfig, CcConfig, ClosenessConfig, FilterConfig, GeoConfig, KatzConfig,
+        KcoreConfig, MergeMode, PagerankConfig, Precision, RunOptions, SccConfig, Seeds,
+        SsspConfig, TrianglesConfig, VnConfig, bc, best_ranked, bfs, cc, closeness, filter, geo,
+        katz, kcore, pagerank, scc, sssp, triangles, vn,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

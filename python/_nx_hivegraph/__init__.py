@@ -3,6 +3,7 @@
 _FUNCTION = "`weight` names an attribute"
 _TIES = f"{_FUNCTION}; of several shortest paths it may return another than NetworkX"
 _UNSORTED = "without `sort_neighbors`"
+_NO_E = "without `e`, `usebounds` and `weight`"
 
 # The functions that are served, and their limits. Weights are always such that float32 holds them exactly, finite and 0 or more; where
 # they are not, NetworkX does the work.
@@ -54,6 +55,13 @@ FUNCTIONS = {
     "is_strongly_connected": "",
     "pagerank": "ranks are float32: `tol` times the number of nodes is at least 1e-6; `alpha` from 0 to 1; no `nstart`, no `dangling`",
     "betweenness_centrality": "without `weight`",
+    "closeness_centrality": "without `distance`",
+    "harmonic_centrality": "without `distance`",
+    "eccentricity": "without `sp` and `weight`",
+    "diameter": _NO_E,
+    "radius": _NO_E,
+    "periphery": _NO_E,
+    "center": f"{_NO_E}; NetworkX does trees",
     "katz_centrality": "`beta` is a number, `alpha` above 0; no `nstart`, no `weight`; `tol` is a share of each value, `max_iter` at least 100",
     "degree_centrality": "",
     "in_degree_centrality": "",

@@ -379,6 +379,16 @@ def bc(
 ) -> Result:
     """Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it. See help(hivegraph.bc)."""
 
+def closeness(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    distances: float | str | None = None,
+    rank_by: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Closeness, harmonic centrality and eccentricity: how far every node is from the others. See help(hivegraph.closeness)."""
+
 def pagerank(
     graph: Any,
     *,

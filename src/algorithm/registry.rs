@@ -1,7 +1,7 @@
 //! All workloads.
 
 use super::workload::Workload;
-use super::{bc, bfs, cc, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn};
+use super::{bc, bfs, cc, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn};
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
 /// `hive estimate` follow from it.
@@ -16,6 +16,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
+    Workload::new::<closeness::Close>(),
     Workload::new::<pagerank::PageRank>(),
     Workload::new::<katz::Katz>(),
 ];

@@ -472,7 +472,9 @@ impl<'a> GraphView<'a> {
 }
 
 pub(crate) fn edge_at(rows: &Graph, arc: usize, weighted: bool) -> Edge {
-    let weight = rows.weights().filter(|_| weighted).map_or(1.0, |weights| weights[arc]);
+    // Nothing here may panic: a weight that nobody looks at is not loaded then.
+    let weight = rows.weights().filter(|_| weighted).and_then(|weights| weights.get(arc));
+    let weight = weight.copied().unwrap_or(1.0);
     Edge { node: rows.columns()[arc] as usize, arc, weight }
 }
 

@@ -103,7 +103,7 @@ fn a_sweep_goes_on_where_processes_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("sweep.toml");
     let text = "graphs = ['rmat:9', 'rmat:10', 'grid:20x20']\ndevices = ['host:4', 'host:5']\nworkloads = ['pagerank']\n\
-                [run]\nverify = true\nruns = 3\niterations = 400\ntolerance = 0\ndeadline = 1\n";
+                [run]\nverify = true\nruns = 3\niterations = 400\ntolerance = 0\n";
     std::fs::write(&config, text).unwrap();
     let config = config.to_str().unwrap();
     for (victim, what) in [(2, "continue"), (0, "continue"), (3, "stop")] {
@@ -155,7 +155,7 @@ fn a_process_that_is_started_again_joins_at_the_next_cell() {
     let graphs: Vec<String> = (0..24).map(|seed| format!("'rmat:11,seed={seed}'")).collect();
     let text = format!(
         "graphs = [{}]\ndevices = ['host:3']\nworkloads = ['pagerank']\n[run]\nverify = true\nruns = 4\n\
-         iterations = 300\ntolerance = 0\ndeadline = 1\non-failure = 'continue'\n",
+         iterations = 300\ntolerance = 0\non-failure = 'continue'\n",
         graphs.join(", ")
     );
     std::fs::write(&config, &text).unwrap();

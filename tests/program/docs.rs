@@ -1121,7 +1121,7 @@ impl Sweep {
     }
 }
 
-/// All workloads, those of the standing set first.
+/// The workloads that were measured, those of the standing set first.
 const WORKLOADS: [&str; 12] = [
     "sssp",
     "bfs",

@@ -5,6 +5,7 @@
 mod common;
 
 mod bc;
+mod closeness;
 mod contract;
 mod filter;
 mod geo;

@@ -638,6 +638,97 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
     return _by_node(G, scores * (others * (others - 1)) if pairs and others >= 2 else scores)
 
 
+def _no_distance(distance, **_):
+    return "weighted distances are not served" if distance is not None else None
+
+
+@served(_no_distance)
+def closeness_centrality(G, u=None, distance=None, wf_improved=True):
+    n = len(G)
+    if u is not None:
+        lengths = _lengths(G.reversed(), _need(G, u, f"Source {u} is not in G"), None)
+        reached, far = len(lengths) - 1, sum(lengths.values())
+        return reached / far * (reached / (n - 1) if wf_improved else 1.0) if far else 0.0
+    if not n:
+        return {}
+    found = _run("closeness", G)
+    if wf_improved:
+        return _by_node(G, found.closeness)
+    return _by_node(G, found.closeness * (n - 1) / np.maximum(found.reached, 1))
+
+
+@served(_no_distance)
+def harmonic_centrality(G, nbunch=None, distance=None, sources=None):
+    nodes = dict.fromkeys(G if nbunch is None else G.original.nbunch_iter(nbunch))
+    given = range(len(G)) if sources is None else sorted({G.index[node] for node in G.original.nbunch_iter(sources)})
+    if not nodes or not given:
+        return dict.fromkeys(nodes, 0)
+    found = _run("closeness", G, sources=None if sources is None else list(given))
+    # The engine scales to all nodes.
+    others = np.full(len(G), len(given))
+    others[list(given)] -= 1
+    values = (found.harmonic * others / max(len(G) - 1, 1)).tolist()
+    return {node: values[G.index[node]] or 0 for node in nodes}
+
+
+def _no_eccentricity(sp, weight, **_):
+    return "sp and weight are not served" if sp is not None or weight is not None else None
+
+
+@served(_no_eccentricity)
+def eccentricity(G, v=None, sp=None, weight=None):
+    nodes = list(G) if v is None else list(G.original.nbunch_iter(v))
+    if v is None and nodes:
+        found = _run("closeness", G, distances="out")
+        pairs = zip(found.eccentricity.tolist(), (found.reached + 1).tolist())
+    else:
+        searches = (_lengths(G, G.index[node], None) for node in nodes)
+        pairs = ((max(lengths.values()), len(lengths)) for lengths in searches)
+    farthest = {}
+    for node, (most, reached) in zip(nodes, pairs):
+        if reached != len(G):
+            directed = "the digraph is not strongly" if G.is_directed() else "the graph is not"
+            raise nx.NetworkXError(f"Found infinite path length because {directed} connected")
+        farthest[node] = most
+    return farthest[v] if v is not None and v in G else farthest
+
+
+def _no_extremes(e, usebounds, weight, **_):
+    return "e, usebounds and weight are not served" if e is not None or usebounds or weight is not None else None
+
+
+@served(_no_extremes)
+def diameter(G, e=None, usebounds=False, weight=None):
+    return max(eccentricity(G).values())
+
+
+@served(_no_extremes)
+def radius(G, e=None, usebounds=False, weight=None):
+    return min(eccentricity(G).values())
+
+
+def _those(G, most):
+    farthest = eccentricity(G)
+    extreme = (max if most else min)(farthest.values())
+    return [node for node, value in farthest.items() if value == extreme]
+
+
+@served(_no_extremes)
+def periphery(G, e=None, usebounds=False, weight=None):
+    return _those(G, True)
+
+
+def _no_center(G, **given):
+    if not G.is_directed() and G.number_of_edges() == len(G) - 1:
+        return "it may be a tree, which has an algorithm of its own"
+    return _no_extremes(**given)
+
+
+@served(_no_center)
+def center(G, e=None, usebounds=False, weight=None):
+    return _those(G, False)
+
+
 def _no_katz(alpha, beta, max_iter, tol, nstart, weight, **_):
     if not (0 < alpha < math.inf and 0 < tol < 1):
         return "alpha is not above 0, or tol not between 0 and 1"

@@ -1,0 +1,180 @@
+//! Closeness, harmonic centrality and eccentricity: the same bits on any number of replicas, and those of a serial search.
+
+use crate::common;
+use crate::common::{graph_of, own, solved};
+use hivegraph::algorithm::closeness::Closeness;
+use hivegraph::graph::Graph;
+use hivegraph::run::RunConfig;
+use hivegraph::verify::{self, ClosenessFound};
+use serde_json::json;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// `[n]` distances along the arcs from `source`.
+fn distances(graph: &Graph, source: usize) -> Vec<Option<u64>> {
+    let mut found = vec![None; graph.nodes()];
+    found[source] = Some(0);
+    let mut queue = VecDeque::from([source]);
+    while let Some(u) = queue.pop_front() {
+        for (v, _) in graph.neighbors(u) {
+            if found[v as usize].is_none() {
+                found[v as usize] = found[u].map(|d: u64| d + 1);
+                queue.push_back(v as usize);
+            }
+        }
+    }
+    found
+}
+
+/// Closeness, harmonic centrality, eccentricity and reached sources of each node, by the definition.
+fn defined(graph: &Graph, sources: &[usize], out: bool) -> Vec<(f64, f64, u64, u64)> {
+    let n = graph.nodes();
+    let from: Vec<_> = (0..n).map(|u| distances(graph, u)).collect();
+    let of = |v: usize| {
+        let others: Vec<usize> = sources.iter().copied().filter(|s| *s != v).collect();
+        let all = others.iter().filter_map(|s| if out { from[v][*s] } else { from[*s][v] });
+        let all: Vec<u64> = all.collect();
+        let (reached, many) = (all.len() as f64, others.len().max(1) as f64);
+        let far = all.iter().sum::<u64>() as f64;
+        let closeness = if far > 0.0 { reached / far * (reached / many) } else { 0.0 };
+        let harmonic = all.iter().map(|d| 1.0 / *d as f64).sum::<f64>() * (n as f64 - 1.0) / many;
+        (closeness, harmonic, all.iter().copied().max().unwrap_or(0), all.len() as u64)
+    };
+    (0..n).map(of).collect()
+}
+
+fn cases() -> Vec<(&'static str, Graph)> {
+    let n = 300u32;
+    let path = (1..n).flat_map(|v| [(v - 1, v, 1.0), (v, v - 1, 2.0)]);
+    let odd = [(7, 7, 1.0), (8, 9, 1.0), (8, 9, 3.0), (9, 250, 1.0), (299, 4, 1.0)];
+    let one_way = (0..n).flat_map(|v| [(v, (v * 7 + 1) % 200, 1.0), (v / 3, v, 0.5)]);
+    vec![
+        ("skewed", common::skewed(8, 6, 1)),
+        ("grid", common::grid(17, 16, false, 2)),
+        ("path", graph_of(n as usize, &path.collect::<Vec<_>>())),
+        ("directed", graph_of(n as usize, &one_way.chain(odd).collect::<Vec<_>>())),
+        (
+            "cycle one way",
+            graph_of(130, &(0..130).map(|v| (v, (v + 1) % 130, 1.0)).collect::<Vec<_>>()),
+        ),
+        ("no arcs", graph_of(70, &[])),
+        ("one node", graph_of(1, &[(0, 0, 1.0)])),
+        ("two", graph_of(2, &[(1, 0, 1.0)])),
+    ]
+}
+
+#[test]
+fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_definition() {
+    let mut asked = Vec::new();
+    for (name, graph) in cases() {
+        let graph = Arc::new(graph);
+        let n = graph.nodes();
+        for out in [false, true] {
+            let way = if out { "out" } else { "in" };
+            let all: Vec<usize> = (0..n).collect();
+            let options = own(json!({ "distances": way }));
+            asked.push((name, graph.clone(), options, defined(&graph, &all, out)));
+            let some: Vec<usize> = (0..n).step_by(3).collect();
+            let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            let options = own(json!({ "distances": way, "sources": list }));
+            asked.push((name, graph.clone(), options, defined(&graph, &some, out)));
+        }
+    }
+    let mut first: Option<Vec<Closeness>> = None;
+    common::everywhere(|fleet, config, how| {
+        let mut answers = Vec::new();
+        for (name, graph, options, right) in &asked {
+            let config =
+                RunConfig { own: options.clone(), merge: config.merge, ..RunConfig::default() };
+            let answer: Closeness = solved("closeness", fleet, graph, &config);
+            for (v, (closeness, harmonic, eccentricity, reached)) in right.iter().enumerate() {
+                let told = format!("{name} on {how}, {options:?}, node {v}");
+                assert!((answer.closeness[v] - closeness).abs() <= 1e-12, "{told}: closeness");
+                assert!((answer.harmonic[v] - harmonic).abs() <= 1e-9, "{told}: harmonic");
+                assert_eq!(
+                    u64::from(answer.eccentricity[v]),
+                    *eccentricity,
+                    "{told}: eccentricity"
+                );
+                assert_eq!(u64::from(answer.reached[v]), *reached, "{told}: reached");
+            }
+            answers.push(answer);
+        }
+        let known = first.get_or_insert_with(|| answers.clone());
+        for (known, answer) in known.iter().zip(&answers) {
+            assert!(known.closeness == answer.closeness, "other bits on {how}");
+            assert!(known.harmonic == answer.harmonic, "other bits on {how}");
+        }
+    });
+}
+
+#[test]
+fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
+    let graph = common::grid(6, 5, false, 3);
+    let sources: Vec<u32> = (0..30).collect();
+    let all: Vec<usize> = (0..30).collect();
+    let right = defined(&graph, &all, false);
+    let closeness: Vec<f64> = right.iter().map(|of| of.0).collect();
+    let harmonic: Vec<f64> = right.iter().map(|of| of.1).collect();
+    let eccentricity: Vec<u32> = right.iter().map(|of| of.2 as u32).collect();
+    let reached: Vec<u32> = right.iter().map(|of| of.3 as u32).collect();
+    let found = ClosenessFound {
+        closeness: &closeness,
+        harmonic: &harmonic,
+        eccentricity: &eccentricity,
+        reached: &reached,
+    };
+    assert_eq!(verify::closeness(&graph, &sources, false, found).unwrap(), 30);
+    let refused = |found: ClosenessFound, what: &str| {
+        let told = verify::closeness(&graph, &sources, false, found).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
+    };
+    let mut wrong = closeness.clone();
+    wrong[4] *= 1.0 + 1e-9;
+    refused(ClosenessFound { closeness: &wrong, ..found }, "node 4: closeness is");
+    let mut wrong = harmonic.clone();
+    wrong[29] = f64::NAN;
+    refused(ClosenessFound { harmonic: &wrong, ..found }, "node 29: harmonic is NaN");
+    let mut wrong = eccentricity.clone();
+    wrong[0] -= 1;
+    refused(ClosenessFound { eccentricity: &wrong, ..found }, "node 0: eccentricity is");
+    let mut wrong = reached.clone();
+    wrong[7] += 1;
+    refused(ClosenessFound { reached: &wrong, ..found }, "node 7: reached is 30, and is 29");
+    refused(ClosenessFound { reached: &wrong[..3], ..found }, "3 values");
+}
+
+#[test]
+fn what_the_program_writes_and_refuses() {
+    let record = common::answered(
+        "closeness",
+        "5 7\n7 9\n9 11\n",
+        &[
+            "node,closeness,harmonic,eccentricity,reached",
+            "7,0.75,2.5,2,3",
+            "11,0.5,1.8333333333333333,3,3",
+        ],
+    );
+    assert_eq!(record["sources-searched"], 4);
+    assert_eq!(record["farthest"], 3);
+    assert_eq!(record["verified"], "yes");
+    let cases: [(&[&str], &str); 4] = [
+        (&["--sources", "5,5"], "listed twice"),
+        (&["--sources", "first:0"], "--sources"),
+        (&["--sources", "999999"], "999999"),
+        (&["--distances", "up"], "--distances"),
+    ];
+    for (args, what) in cases {
+        let ended = common::runs("closeness", &[&["--graph", "rmat:8"], args].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(what), "{}", ended.err);
+    }
+    for (rank, first) in
+        [("closeness", "closeness"), ("harmonic", "harmonic"), ("eccentricity", "eccentricity")]
+    {
+        let ended =
+            common::runs("closeness", &["--graph", "star:9", "--rank-by", rank, "--top", "1"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.contains(first) && ended.out.contains('0'), "{}", ended.out);
+    }
+}
