@@ -476,3 +476,19 @@ impl Driver<'_> {
         r.for_all("forget", Over::frontier(g, front).whole(), &lambdas.forget, args)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lambdas_compile_without_a_gpu() {
+        if !crate::device::probe().nvrtc.found {
+            return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+        }
+        for lambda in [blank(), start(), tell_back(), forget(), take(), hear()] {
+            lambda.compile("sm_90").unwrap();
+        }
+        tell().compile("sm_90").unwrap();
+    }
+}

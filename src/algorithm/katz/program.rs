@@ -121,3 +121,18 @@ impl Driver<'_> {
         Ok(change)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lambdas_compile_without_a_gpu() {
+        if !crate::device::probe().nvrtc.found {
+            return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+        }
+        incoming().compile("sm_90").unwrap();
+        renew().compile("sm_90").unwrap();
+        change().compile("sm_90").unwrap();
+    }
+}
