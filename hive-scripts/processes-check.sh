@@ -40,6 +40,7 @@ own_options() {
     case $1 in
     vn) echo "--seeds 1,5" ;;
     bc) echo "--sources connected:8:1" ;;
+    closeness) echo "--sources connected:512:1" ;;
     geo) echo "--locate 0.5:1" ;;
     filter) echo "--elements 3000000" ;;
     esac
@@ -103,7 +104,7 @@ since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 runs_of() {
     case $2:$1 in
     host:*) echo 40 ;;
-    *:kcore | *:katz | *:geo) echo 150 ;;
+    *:kcore | *:katz | *:geo | *:closeness) echo 150 ;;
     *:bc | *:pagerank | *:triangles) echo 800 ;;
     *) echo 3000 ;;
     esac
