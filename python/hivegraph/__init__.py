@@ -13,8 +13,9 @@ where. `hg.doctor()` says what this machine has.
 from . import _core, _workloads
 from ._core import __version__, close
 from ._errors import FaultError, HivegraphError, InputError, MachineError, VerificationError
+from ._functions import Function, Reads, Writes, function
 from ._graph import Graph, graph, load
-from ._operators import Array, Function, NodeSet, Reads, Writes, function
+from ._replicated import Array, NodeSet
 from ._result import Result
 
 __all__ = [

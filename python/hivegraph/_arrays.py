@@ -91,6 +91,33 @@ def numbers(values, what):
     return row(array)
 
 
+# Types of elements of arrays on replicas, and what CUDA C++ calls them.
+TYPES = {np.dtype(name): short for name, short in zip(("u1", "u4", "u8", "i4", "f4", "f8"), ("u8", "u32", "u64", "i32", "f32", "f64"))}
+
+
+def typed(dtype, what):
+    """The type, and its name in CUDA C++."""
+    try:
+        dtype = np.dtype(dtype)
+        return dtype, TYPES[dtype]
+    except (KeyError, TypeError):
+        named = ", ".join(name.name for name in TYPES)
+        raise InputError(f"{what} is of type {dtype!s}; elements are of {named}") from None
+
+
+def fitting(values, dtype):
+    """The values in this type, if it holds them; a float is rounded."""
+    if values.dtype == dtype:
+        return row(values)
+    if values.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            same = values.astype(dtype)
+        fits = np.isfinite(same) | ~np.isfinite(values) if dtype.kind == "f" else same == values
+        if np.all(fits):
+            return same
+    raise InputError(f"values of type {values.dtype} do not fit {dtype}")
+
+
 # Arrays that graphs look at: how many do, and whether they could be written to before; and those that are not looked at any more.
 _locked = {}
 _lock = threading.Lock()

@@ -5,9 +5,11 @@ import os
 
 import numpy as np
 
-from . import _arrays, _core, _operators
+from . import _arrays, _core, _steps
 from ._errors import InputError
 from ._ids import Ids, named, numbered
+from ._place import Place
+from ._replicated import nodes_below
 
 # What columns of sources and of targets are usually called.
 _SOURCES = ("source", "src", "from", "u")
@@ -190,7 +192,7 @@ class Graph:
         offsets = self.to_csr()[0]
         if nodes is ...:
             return np.diff(offsets)
-        places = _operators.nodes_below(self.nodes, nodes)
+        places = nodes_below(self.nodes, nodes)
         degrees = offsets[places + 1] - offsets[places]
         return degrees if np.ndim(nodes) else degrees[0]
 
@@ -259,13 +261,13 @@ class Graph:
         `over`: nodes [default], a :class:`NodeSet`, 'arcs', a number of indices, or an :class:`Array`, for its elements. A function of
         arcs runs over those out of the nodes. Arguments are arrays, sets and numbers, by the function's names.
         """
-        _operators.for_all(self, function, over, arguments)
+        _steps.for_all(self, function, over, arguments)
 
     def advance(self, function, over=None, /, *, output=None, **arguments):
         """Runs a :func:`function` of arcs, which returns bool, along the arcs out of nodes or out of a set; returns the
         :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added.
         """
-        return _operators.advance(self, function, over, output, arguments)
+        return _steps.advance(self, function, over, output, arguments)
 
     def neighbor_reduce(self, function, output, over=None, /, *, by="sum", backward=False, **arguments):
         """Folds what a :func:`function` of arcs returns over the arcs out of each node, into `output`, an :class:`Array` of nodes.
@@ -273,12 +275,12 @@ class Graph:
         `by`: sum, min, max or or. A node without arcs gets 0, the largest, the least or 0. `over`: nodes or a :class:`NodeSet`; elements
         of other nodes stay. `backward`: over the arcs into each node: `u` is the node, and `v` where the arc comes from.
         """
-        _operators.neighbor_reduce(self, function, output, over, by, backward, arguments)
+        _steps.neighbor_reduce(self, function, output, over, by, backward, arguments)
 
     def _place(self, devices):
         options = json.dumps(_options({"devices": devices}))
         if options not in self._places:
-            self._places[options] = _operators.Place(self._core, options)
+            self._places[options] = Place(self._core, options)
         return self._places[options]
 
     def release(self):

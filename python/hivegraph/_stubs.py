@@ -42,7 +42,7 @@ def _kind(value):
 
 
 def _of_class(cls):
-    bases = [base.__name__ for base in cls.__bases__ if base is not object and not base.__name__.startswith("_")]
+    bases = [base.__name__ for base in cls.__bases__ if base.__name__ in hivegraph.__all__ or issubclass(base, Exception)]
     bases = f"({', '.join(bases)})" if bases else ""
     lines = [f"class {cls.__name__}{bases}:"]
     lines.append(textwrap.indent(f'"""{inspect.getdoc(cls)}"""', "    "))

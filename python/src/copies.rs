@@ -1,30 +1,20 @@
-//! Arrays and sets with a copy on every replica, and their merges. On the host `hivegraph/_operators.py` calls functions of NumPy on
+//! Arrays and sets with a copy on every replica, and their merges. On the host `hivegraph/_steps.py` calls functions of NumPy on
 //! what lies here; on GPUs `lambda.rs` launches them.
 
 use crate::answer::Column;
 use crate::arrays::Lent;
-use crate::error::{bug, raised};
+use crate::error::bug;
 use crate::fleets::{Shared, forget, is_open, lock};
+use crate::place::Place;
 use crate::wait::at_once;
-use hivegraph::collective::{Mergeable, Shares, Split};
+use hivegraph::collective::{Dtype, Element, Mergeable, Split};
 use hivegraph::fleet::Fleet;
 use hivegraph::layout::Resident;
-use hivegraph::operator::Over;
 use hivegraph::prelude::{Frontier, MergeOp, Replica, Replicated};
 use hivegraph::{Error, Result};
 use pyo3::prelude::*;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// A graph on a fleet.
-#[pyclass(frozen, module = "hivegraph._core")]
-pub struct Place {
-    pub name: String,
-    pub fleet: Shared,
-    pub resident: Arc<Resident>,
-    pub on_gpus: bool,
-    pub shares: Shares,
-}
 
 /// A replica's copy.
 pub enum Values {
@@ -158,6 +148,45 @@ pub fn run<T: Send + 'static>(
 }
 
 impl Held {
+    /// Copies of an array of zeros with an element of each of "nodes" or "arcs", or `length` elements, or of an empty "set" of nodes.
+    pub fn new(
+        place: &Place,
+        of: String,
+        length: usize,
+        dtype: String,
+        op: MergeOp,
+    ) -> Result<Held> {
+        let (name, fleet) = (place.name.clone(), place.fleet.clone());
+        let (graph, on_gpus) = (place.resident.clone(), place.on_gpus);
+        let labels = [Label::new(), Label::new()];
+        let (own, sum) = (labels[0].0, labels[1].0);
+        let make = move |r: &mut Replica| {
+            if of == "set" {
+                let set = r.frontier(own, graph.graph().nodes(), op)?;
+                let owned = (op == MergeOp::Gather).then(|| words(graph.chunks()));
+                return Ok(Copy { values: Values::Set(set), added: None, owned });
+            }
+            typed!(dtype.as_str(), T, wrap => {
+                let make = |r: &mut Replica, label| match of.as_str() {
+                    "nodes" => r.node_array::<T>(label, &graph, op),
+                    "arcs" => r.arc_array::<T>(label, &graph, op),
+                    _ => r.replicated::<T>(label, length, op),
+                };
+                let values = wrap(make(r, own)?);
+                let added = (op == MergeOp::Sum).then(|| make(r, sum)).transpose()?.map(wrap);
+                Ok(Copy { values, added, owned: None })
+            })
+        };
+        // Host replicas meet nobody for an array: one that has no room leaves the others as they are.
+        let made = run((&name, &fleet), move |r| match make(r) {
+            Err(error) if !on_gpus => Ok(Err(error)),
+            made => made.map(Ok),
+        })?;
+        let made = made.into_iter().collect::<Result<Vec<Copy>>>()?;
+        let of = made.into_iter().map(RwLock::new).collect();
+        Ok(Held { of, name, fleet, _labels: labels })
+    }
+
     fn run<T: Send + 'static>(
         &self,
         program: impl Fn(&mut Replica) -> Result<T> + Send + Sync + 'static,
@@ -171,118 +200,6 @@ impl Held {
 
     pub fn write(&self, rank: usize) -> RwLockWriteGuard<'_, Copy> {
         self.of[rank].write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl Place {
-    /// How many replicas there are.
-    #[getter]
-    fn replicas(&self) -> usize {
-        self.resident.chunks().bounds().len() - 1
-    }
-
-    #[getter]
-    fn on_gpus(&self) -> bool {
-        self.on_gpus
-    }
-
-    /// Whether the fleet is there: it was not closed, and nothing on it has failed.
-    fn is_open(&self, py: Python<'_>) -> bool {
-        py.detach(|| is_open(&self.name, &self.fleet))
-    }
-
-    /// Whether rows backward are there.
-    #[getter]
-    fn backward(&self) -> bool {
-        self.resident.has_backward()
-    }
-
-    /// Where the nodes of each replica begin, and where the last one's end.
-    fn chunks(&self) -> Vec<u64> {
-        self.resident.chunks().bounds().to_vec()
-    }
-
-    /// The same of the indices below `count`.
-    fn slices(&self, count: usize) -> Vec<u64> {
-        Over::slices(count, &self.shares).bounds().to_vec()
-    }
-
-    /// Where each node's row backward begins, its neighbours, and the weights of these arcs. On the host.
-    fn rows_backward(&self) -> PyResult<(Column, Column, Option<Column>)> {
-        let resident = self.resident.clone();
-        let Some(rows) = self.resident.rows_in() else { return Err(bug("no rows backward")) };
-        let column = |at, length, kind| Column::new(resident.clone(), at, length, kind);
-        let (offsets, columns) = (rows.offsets(), rows.columns());
-        Ok((
-            column(offsets.as_ptr() as usize, offsets.len(), "<u8"),
-            column(columns.as_ptr() as usize, columns.len(), "<u4"),
-            rows.weights().map(|all| column(all.as_ptr() as usize, all.len(), "<f4")),
-        ))
-    }
-
-    /// An array of zeros with an element a node, an arc, or an index below `length`, or an empty set of nodes.
-    fn array(
-        &self,
-        py: Python<'_>,
-        of: String,
-        length: usize,
-        dtype: String,
-        op: &str,
-    ) -> PyResult<Copies> {
-        let op = operation(op).map_err(|error| raised(py, &error))?;
-        let (name, fleet) = (self.name.clone(), self.fleet.clone());
-        let (graph, on_gpus) = (self.resident.clone(), self.on_gpus);
-        at_once(py, move || {
-            let labels = [Label::new(), Label::new()];
-            let (own, sum) = (labels[0].0, labels[1].0);
-            let make = move |r: &mut Replica| {
-                if of == "set" {
-                    let set = r.frontier(own, graph.graph().nodes(), op)?;
-                    let owned = (op == MergeOp::Gather).then(|| words(graph.chunks()));
-                    return Ok(Copy { values: Values::Set(set), added: None, owned });
-                }
-                typed!(dtype.as_str(), T, wrap => {
-                    let make = |r: &mut Replica, label| match of.as_str() {
-                        "nodes" => r.node_array::<T>(label, &graph, op),
-                        "arcs" => r.arc_array::<T>(label, &graph, op),
-                        _ => r.replicated::<T>(label, length, op),
-                    };
-                    let values = wrap(make(r, own)?);
-                    let added = (op == MergeOp::Sum).then(|| make(r, sum)).transpose()?.map(wrap);
-                    Ok(Copy { values, added, owned: None })
-                })
-            };
-            // Host replicas meet nobody for an array: one that has no room leaves the others as they are.
-            let made = run((&name, &fleet), move |r| match make(r) {
-                Err(error) if !on_gpus => Ok(Err(error)),
-                made => made.map(Ok),
-            })?;
-            let made = made.into_iter().collect::<Result<Vec<Copy>>>()?;
-            let of = made.into_iter().map(RwLock::new).collect();
-            Ok(Copies(Arc::new(Held { of, name, fleet, _labels: labels })))
-        })
-    }
-
-    /// Merges what host replicas have written: arrays and sets by their operations, and what `gathered` holds by owners of nodes.
-    fn merge(
-        &self,
-        py: Python<'_>,
-        written: Vec<PyRef<'_, Copies>>,
-        gathered: Option<PyRef<'_, Copies>>,
-    ) -> PyResult<()> {
-        let written: Vec<Arc<Held>> = written.iter().map(|copies| copies.0.clone()).collect();
-        let gathered = gathered.map(|copies| copies.0.clone());
-        let (name, fleet, resident) =
-            (self.name.clone(), self.fleet.clone(), self.resident.clone());
-        at_once(py, move || {
-            let merge = move |r: &mut Replica| {
-                let mut all: Vec<_> = written.iter().map(|held| held.write(r.rank())).collect();
-                merge_all(r, &mut all)?;
-                gathered.as_ref().map_or(Ok(()), |held| gather(r, held, &resident))
-            };
-            run((&name, &fleet), merge).map(drop)
-        })
     }
 }
 
@@ -302,42 +219,18 @@ impl Copies {
                 if r.rank() > 0 {
                     return Ok(None);
                 }
-                macro_rules! column {
-                    ($array:expr, $kind:literal) => {{
-                        let values = Arc::new(r.read($array)?);
-                        let (at, length) = (values.as_ptr() as usize, values.len());
-                        Ok(Some(Column::new(values, at, length, $kind).writable()))
-                    }};
-                }
-                match &of.read(0).values {
-                    Values::U8(array) => column!(array, "|u1"),
-                    Values::U32(array) => column!(array, "<u4"),
-                    Values::U64(array) => column!(array, "<u8"),
-                    Values::I32(array) => column!(array, "<i4"),
-                    Values::F32(array) => column!(array, "<f4"),
-                    Values::F64(array) => column!(array, "<f8"),
-                    Values::Set(set) => column!(set.words(), "<u8"),
-                }
+                let copy = of.read(0);
+                each!(&copy.values, array => read_out(r, array), set => read_out(r, set.words()))
+                    .map(Some)
             })?;
             read.swap_remove(0).ok_or_else(|| Error::machine("nothing was read; this is a bug"))
         })
     }
 
-    /// Gives all copies these values (a set: its words), as many as there are and of the array's type.
+    /// Gives all copies values (a set: its words), as many as there are, of which these are the bytes.
     fn assign(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let held = self.0.clone();
-        macro_rules! taken {
-            ($($variant:ident, $type:ty;)+) => {
-                match &held.read(0).values {
-                    $(Values::$variant(_) => {
-                        let given: Vec<$type> = Lent::<$type>::of(values)?.as_ref().to_vec();
-                        Given::$variant(given)
-                    })+
-                    Values::Set(_) => Given::U64(Lent::<u64>::of(values)?.as_ref().to_vec()),
-                }
-            };
-        }
-        let given = taken! { U8, u8; U32, u32; U64, u64; I32, i32; F32, f32; F64, f64; };
+        let given: Vec<u8> = Lent::<u8>::of(values)?.as_ref().to_vec();
         at_once(py, move || {
             let of = held.clone();
             held.run(move |r| {
@@ -345,16 +238,7 @@ impl Copies {
                 if let Some(added) = &mut copy.added {
                     each!(added, array => r.fill("assign", array, Default::default())?, _set => ());
                 }
-                match (&mut copy.values, &given) {
-                    (Values::U8(array), Given::U8(given)) => array.assign(given),
-                    (Values::U32(array), Given::U32(given)) => array.assign(given),
-                    (Values::U64(array), Given::U64(given)) => array.assign(given),
-                    (Values::I32(array), Given::I32(given)) => array.assign(given),
-                    (Values::F32(array), Given::F32(given)) => array.assign(given),
-                    (Values::F64(array), Given::F64(given)) => array.assign(given),
-                    (Values::Set(set), Given::U64(given)) => set.words_mut().assign(given),
-                    _ => Err(Error::machine("values of another type; this is a bug")),
-                }
+                each!(&mut copy.values, array => assigned(array, &given), set => assigned(set.words_mut(), &given))
             })?;
             Ok(())
         })
@@ -390,21 +274,8 @@ impl Copies {
     /// added to them. Whoever `writes` to them has no other step or merge under way.
     fn host(&self, rank: usize, writes: bool) -> PyResult<(Column, Option<Column>)> {
         let column = |values: &mut Values| -> Option<Column> {
-            macro_rules! seen {
-                ($array:expr, $kind:literal) => {{
-                    let values = $array.host_mut()?;
-                    (values.as_mut_ptr() as usize, values.len(), $kind)
-                }};
-            }
-            let (at, length, kind) = match values {
-                Values::U8(array) => seen!(array, "|u1"),
-                Values::U32(array) => seen!(array, "<u4"),
-                Values::U64(array) => seen!(array, "<u8"),
-                Values::I32(array) => seen!(array, "<i4"),
-                Values::F32(array) => seen!(array, "<f4"),
-                Values::F64(array) => seen!(array, "<f8"),
-                Values::Set(set) => seen!(set.words_mut(), "<u8"),
-            };
+            let (at, length, kind) =
+                each!(values, array => seen(array), set => seen(set.words_mut()))?;
             let column = Column::new(self.0.clone(), at, length, kind);
             Some(if writes { column.writable() } else { column })
         };
@@ -415,14 +286,34 @@ impl Copies {
     }
 }
 
-/// Values for an array.
-enum Given {
-    U8(Vec<u8>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    I32(Vec<i32>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
+/// A type, as NumPy names it.
+fn kind<T: Element>() -> &'static str {
+    match T::DTYPE {
+        Dtype::U8 => "|u1",
+        Dtype::U32 => "<u4",
+        Dtype::U64 => "<u8",
+        Dtype::I32 => "<i4",
+        Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
+    }
+}
+
+/// The values of a copy, copied.
+fn read_out<T: Element>(r: &mut Replica, array: &Replicated<T>) -> Result<Column> {
+    let values = Arc::new(r.read(array)?);
+    let (at, length) = (values.as_ptr() as usize, values.len());
+    Ok(Column::new(values, at, length, kind::<T>()).writable())
+}
+
+/// Where the values of a copy on the host are, how many, and of which type.
+fn seen<T: Element>(array: &mut Replicated<T>) -> Option<(usize, usize, &'static str)> {
+    let values = array.host_mut()?;
+    Some((values.as_mut_ptr() as usize, values.len(), kind::<T>()))
+}
+
+/// Gives a copy the values of which these are the bytes.
+fn assigned<T: Element>(array: &mut Replicated<T>, bytes: &[u8]) -> Result<()> {
+    array.assign(&bytemuck::pod_collect_to_vec(bytes))
 }
 
 /// Who owns which words of sets of nodes.

@@ -2,9 +2,9 @@
 
 use crate::answer::{Answer, Column};
 use crate::arrays::{Ids, Lent, Weights, narrowed};
-use crate::copies::Place;
 use crate::error::raised;
 use crate::fleets::{Shared, fleet, forget, lock};
+use crate::place::Place;
 use crate::stage::Stage;
 use crate::wait::{wait, wait_at, wait_for_arcs};
 use hivegraph::fleet::Fleet;

@@ -1,9 +1,10 @@
 //! Functions in CUDA C++ as GPUs launch them.
 
 use crate::copies::{
-    Copies, Copy, Held, Place, Values, each, gather, interned, merge_all, operation, run, typed,
+    Copies, Copy, Held, Values, each, gather, interned, merge_all, operation, run, typed,
 };
 use crate::error::raised;
+use crate::place::Place;
 use crate::wait::{at_once, wait};
 use hivegraph::layout::Resident;
 use hivegraph::operator::{Advance, ArcLambda, Args, Fold, Lambda as Each, Over};

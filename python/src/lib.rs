@@ -8,6 +8,7 @@ mod fleets;
 mod graph;
 mod lambda;
 mod order;
+mod place;
 mod stage;
 mod wait;
 
@@ -18,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use crate::answer::{Answer, Column};
     #[pymodule_export]
-    use crate::copies::{Copies, Place};
+    use crate::copies::Copies;
     #[pymodule_export]
     use crate::fleets::close;
     #[pymodule_export]
@@ -27,6 +28,8 @@ mod _core {
     use crate::lambda::Lambda;
     #[pymodule_export]
     use crate::order::{bfs_order, leaving_order, meeting_path};
+    #[pymodule_export]
+    use crate::place::Place;
 
     use hivegraph::run::{WORKLOADS, Workload};
     use pyo3::prelude::*;

@@ -25,14 +25,10 @@ pub fn wait_for_arcs<T: Send + 'static>(
     arcs: usize,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    if arcs > SMALL {
-        return wait(py, work);
-    }
-    check_process()?;
-    py.detach(work).map_err(|error| raised(py, &error))
+    if arcs > SMALL { wait(py, work) } else { at_once(py, work) }
 }
 
-/// Does `work` of a step. Ctrl-C is heard after it: what writes arrays must not go on behind the back of who waits.
+/// Does `work` while others run. Ctrl-C is heard after it, so that nothing goes on after the call: a step that writes arrays, say.
 pub fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     check_process()?;
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {

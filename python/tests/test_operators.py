@@ -189,7 +189,7 @@ def test_steps_over_indices_arcs_and_sets(skewed, devices):
 
 
 def test_batches_of_arcs_are_all_arcs(skewed, monkeypatch):
-    monkeypatch.setattr(hg._operators, "_BATCH", 10)
+    monkeypatch.setattr(hg._steps, "_BATCH", 10)
     test_folds_are_those_of_scipy(skewed, "host:2")
     test_sums_are_added_once_whatever_the_replicas(skewed, "host:2")
 
@@ -478,11 +478,21 @@ def test_threads_use_arrays_of_their_own(road):
 
 def test_arrays_of_a_closed_fleet_are_lost():
     g = hg.load("road:5")
-    x = g.array("f4", devices="host:2")
+    x, z = (g.array("f4", devices="host:2") for _ in range(2))
+    some = g.node_set(devices="host:2")
     hg.close()
     y = g.array("f4", devices="host:2")
-    for use in (x.numpy, lambda: x.fill(1), lambda: g.for_all(scaled, 5, x=x, y=x, by=1), lambda: g.neighbor_reduce(weighted, x, x=y, backward=True)):
-        with refused("lost|second time"):
+    uses = [
+        x.numpy,
+        lambda: x.fill(1),
+        lambda: len(some),
+        some.clear,
+        lambda: g.for_all(scaled, x=x, y=z, by=1),
+        lambda: g.for_all(scaled, x=y, y=z, by=1),
+        lambda: g.neighbor_reduce(weighted, x, x=y, backward=True),
+    ]
+    for use in uses:
+        with refused("lost"):
             use()
     assert not y.numpy().any(), "the other fleet is well"
     with pytest.raises(hg.MachineError):
