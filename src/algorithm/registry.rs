@@ -16,7 +16,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
-    Workload::new::<closeness::Close>(),
+    Workload::new::<closeness::ClosenessCentrality>(),
     Workload::new::<pagerank::PageRank>(),
     Workload::new::<katz::Katz>(),
 ];

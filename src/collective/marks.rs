@@ -25,13 +25,17 @@ pub(crate) struct Marks {
 impl Marks {
     /// Of an array of `length` zeros; of a set they are words of 64 nodes.
     pub fn new(device: &CudaDevice, label: &str, of: Marked, length: usize) -> Result<Marks> {
+        let bits = device.alloc(&format!("marks of {label}"), Marks::words_of(of, length))?;
+        Ok(Marks { bits, of, exact: AtomicBool::new(true) })
+    }
+
+    /// How many words the marks of so long an array are.
+    pub fn words_of(of: Marked, length: usize) -> usize {
         let each = match of {
             Marked::Blocks => BLOCK,
             Marked::Lines => LINE / 64,
         };
-        let words = length.div_ceil(32 * each as usize).max(1);
-        let bits = device.alloc(&format!("marks of {label}"), words)?;
-        Ok(Marks { bits, of, exact: AtomicBool::new(true) })
+        length.div_ceil(32 * each as usize).max(1)
     }
 
     /// What they stand for.

@@ -461,6 +461,18 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
     Ok(())
 }
 
+/// Whether lambdas can be compiled; says loudly where they cannot.
+#[cfg(test)]
+pub(crate) fn has_nvrtc() -> bool {
+    let found = crate::device::probe().nvrtc.found;
+    if !found {
+        let required = std::env::var_os("HIVE_REQUIRE_NVRTC").is_some();
+        assert!(!required, "HIVE_REQUIRE_NVRTC is set, but NVRTC was not found");
+        crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -468,8 +480,8 @@ mod tests {
     /// Without a GPU too: what a launch without a graph compiles.
     #[test]
     fn text_that_uses_the_graph_does_not_compile_without_one() {
-        if !crate::device::probe().nvrtc.found {
-            return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+        if !has_nvrtc() {
+            return;
         }
         let compiled = |text: &str, functions: &str, graph: bool| {
             let lambda = Lambda::<()>::new("asks").writes::<u32>("x").cuda(text);

@@ -37,6 +37,8 @@ pub use fold::{Fold, Folded};
 pub use for_all::ForEach;
 pub use hivegraph_macros::{device, lambda};
 pub use host::{Bound, Edge, Faults, GraphView, NodeSet, Reads, Writes};
+#[cfg(test)]
+pub(crate) use lambda::has_nvrtc;
 pub use lambda::{ArcLambda, FoldLambda, Lambda, OnArc, OnElement, OnFolded, Value};
 pub use launch::LaunchRecord;
 pub(crate) use launch::arrays;

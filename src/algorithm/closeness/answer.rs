@@ -1,7 +1,7 @@
 //! What is said of closeness.
 
-use super::program::Sums;
-use super::{Close, Closeness, ClosenessRank, DistanceDirection, unit};
+use super::program::{LANES, Sums};
+use super::{Closeness, ClosenessCentrality, ClosenessRank, DistanceDirection, unit};
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
@@ -14,7 +14,11 @@ use std::cmp::Reverse;
 
 impl Closeness {
     /// From what nodes have added up.
-    pub(super) fn of(sums: Sums, query: &Query<Close>, measured: Measured) -> Closeness {
+    pub(super) fn of(
+        sums: Sums,
+        query: &Query<ClosenessCentrality>,
+        measured: Measured,
+    ) -> Closeness {
         let (nodes, sources) = (query.graph.nodes(), query.start.len() as u64);
         let mut others = vec![sources; nodes];
         query.start.iter().for_each(|source| others[*source as usize] -= 1);
@@ -44,7 +48,7 @@ impl Closeness {
     }
 }
 
-impl Answer<Close> for Closeness {
+impl Answer<ClosenessCentrality> for Closeness {
     fn measured(&self) -> &Measured {
         &self.measured
     }
@@ -53,22 +57,22 @@ impl Answer<Close> for Closeness {
         &mut self.measured
     }
 
-    fn strategy(&self, _: &Query<Close>) -> &'static str {
+    fn strategy(&self, _: &Query<ClosenessCentrality>) -> &'static str {
         "batches"
     }
 
-    fn strategy_line(&self, _: &Query<Close>) -> String {
-        "256 sources at a time".into()
+    fn strategy_line(&self, _: &Query<ClosenessCentrality>) -> String {
+        format!("{LANES} sources at a time")
     }
 
-    fn cuts(&self, _: &Query<Close>) -> String {
+    fn cuts(&self, _: &Query<ClosenessCentrality>) -> String {
         match self.measured.merge_modes.contains_key("sum") {
             true => "; batches dealt in turn".into(),
             false => String::new(),
         }
     }
 
-    fn lines(&self, query: &Query<Close>) -> Vec<(&'static str, String)> {
+    fn lines(&self, query: &Query<ClosenessCentrality>) -> Vec<(&'static str, String)> {
         let farthest = self.eccentricity.iter().max().copied().unwrap_or(0);
         let way = match query.config.distances {
             DistanceDirection::In => "from",
@@ -88,17 +92,17 @@ impl Answer<Close> for Closeness {
         "once for each source"
     }
 
-    fn variant(&self, query: &Query<Close>) -> String {
+    fn variant(&self, query: &Query<ClosenessCentrality>) -> String {
         format!("variant:{}_sources-{}", query.config.distances, self.sources)
     }
 
     /// `sources-searched`, and the largest distance found, `farthest`: with all sources the diameter of the reachable pairs.
-    fn facts(&self, _: &Query<Close>) -> Map<String, Value> {
+    fn facts(&self, _: &Query<ClosenessCentrality>) -> Map<String, Value> {
         let farthest = self.eccentricity.iter().max();
         fields([("sources-searched", json!(self.sources)), ("farthest", json!(farthest))])
     }
 
-    fn ranking(&self, query: &Query<Close>, k: usize) -> Option<String> {
+    fn ranking(&self, query: &Query<ClosenessCentrality>, k: usize) -> Option<String> {
         let nodes = 0..self.closeness.len() as u32;
         let highest = |values: &[f64], name| {
             let values = nodes.clone().zip(values.iter().copied());
@@ -122,7 +126,7 @@ impl Answer<Close> for Closeness {
         })
     }
 
-    fn table(&self, _: &Query<Close>) -> Table<'_> {
+    fn table(&self, _: &Query<ClosenessCentrality>) -> Table<'_> {
         Table::of_nodes([
             ("closeness", Column::F64(&self.closeness)),
             ("harmonic", Column::F64(&self.harmonic)),
@@ -131,7 +135,7 @@ impl Answer<Close> for Closeness {
         ])
     }
 
-    fn verify(&self, query: &Query<Close>, by: &Checker) -> Result<Checked> {
+    fn verify(&self, query: &Query<ClosenessCentrality>, by: &Checker) -> Result<Checked> {
         let found = ClosenessFound {
             closeness: &self.closeness,
             harmonic: &self.harmonic,

@@ -74,7 +74,7 @@ words!(
 );
 
 /// The workload.
-pub struct Close;
+pub struct ClosenessCentrality;
 
 /// What closeness is asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub struct Closeness {
 /// [`Error::Input`] for sources that the graph does not have or that come twice; [`Error::Fault`] when a replica fails;
 /// [`Error::Verify`] when `compare` finds answers that differ.
 pub fn closeness(fleet: &Fleet, graph: &Prepared, config: &ClosenessConfig) -> Result<Closeness> {
-    run::<Close>(fleet, graph, config)
+    run::<ClosenessCentrality>(fleet, graph, config)
 }
 
 /// What one source at distance 1 adds to a harmonic sum of fixed unit: sums of as many as there are nodes are below 2^63.
@@ -130,7 +130,7 @@ fn unit(nodes: usize) -> u64 {
     1 << (63 - (nodes as u64 + 1).next_power_of_two().trailing_zeros())
 }
 
-impl Algorithm for Close {
+impl Algorithm for ClosenessCentrality {
     type Config = ClosenessConfig;
     /// Sources by node index, rising.
     type Start = Vec<u32>;

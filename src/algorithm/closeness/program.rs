@@ -5,7 +5,7 @@ use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::{OnReplicas, replicated_arrays};
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::same::Words;
-use crate::collective::{Frontier, MergeOp, Replicated};
+use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::Resident;
@@ -17,6 +17,7 @@ use std::ops::Range;
 
 /// Words of a node, a bit for each source of a batch: 32 bytes are what a look at memory brings at least.
 const WORDS: u32 = 4;
+const _: () = assert!(WORDS == 4, "`hear` has a variable for each word");
 /// Sources of a batch.
 pub(super) const LANES: usize = 64 * WORDS as usize;
 
@@ -66,12 +67,10 @@ pub(super) struct Sums {
 /// Device arrays of one of `world` replicas.
 pub(super) fn arrays(nodes: usize, world: usize) -> Vec<DeviceArray> {
     let mut all = State::list((nodes, nodes), world);
+    let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
     for label in ["front", "next front"] {
         all.extend(Frontier::specs(label, nodes, MergeOp::Or, 1));
-        all.push(DeviceArray::new::<u32>(
-            "marks of a set",
-            nodes.div_ceil(64).div_ceil(128).max(1),
-        ));
+        all.push(DeviceArray::new::<u32>("marks of a set", marks));
     }
     all
 }
@@ -218,6 +217,7 @@ fn hear(
     farthest: Writes<u32>,
     work: Writes<u64>,
 ) {
+    // The words of a node, WORDS of them.
     let at = v as u64 * WORDS as u64;
     let mut a = seen[at];
     let mut b = seen[at + 1_u64];
@@ -342,7 +342,7 @@ impl Run for Driver<'_> {
             return Ok(());
         }
         let State { far, harmonic, reached, farthest, .. } = &mut self.state;
-        // Batches took each replica as many levels as they have.
+        // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(batches as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
         log.book("step sums", (0, 0), (0, 0), "sum");
@@ -420,7 +420,7 @@ impl Driver<'_> {
         r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
     }
 
-    /// Nodes with new bits tell their neighbours. Afterwards `visit`, which is the next one's `next`, is empty.
+    /// Nodes with new bits tell their neighbours. It leaves `visit` empty, which becomes the `next` of the next level.
     fn push(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Driver { g, backward, state, front, told, lambdas, .. } = self;
         let State { seen, visit, next, far, harmonic, reached, farthest, work, .. } = state;
@@ -454,7 +454,7 @@ impl Driver<'_> {
         r.for_all("take", Over::frontier(g, told).whole(), &lambdas.take, args)
     }
 
-    /// All nodes ask their neighbours. Afterwards `visit`, which is the next one's `next`, is empty.
+    /// Nodes that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Driver { g, backward, state, front, told, lambdas, .. } = self;
         let State { seen, visit, next, far, harmonic, reached, farthest, work, .. } = state;
@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn lambdas_compile_without_a_gpu() {
-        if !crate::device::probe().nvrtc.found {
-            return crate::skips::skipped("NVRTC is not here, lambdas were NOT compiled");
+        if !crate::operator::has_nvrtc() {
+            return;
         }
         for lambda in [blank(), start(), tell_back(), forget(), take(), hear()] {
             lambda.compile("sm_90").unwrap();
