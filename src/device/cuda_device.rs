@@ -251,6 +251,8 @@ impl CudaDevice {
     /// An array of `length` zeroed elements.
     pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
         self.launched()?;
+        // Zeroing is queued: who waits and then fills the array from another stream fills it last.
+        self.queued();
         DeviceBuffer::new(&self.context, self.stream, label, length)
     }
 

@@ -238,6 +238,28 @@ fn without_room_on_the_gpu_the_host_builds() {
     }
 }
 
+/// Zeroing an array of a GiB takes longer than to say that it was waited for.
+#[test]
+fn what_another_stream_puts_into_a_new_array_stays() {
+    const LENGTH: usize = 1 << 27;
+    for fleet in fleets(None).into_iter().take(1) {
+        let side = fleet.side().unwrap().unwrap();
+        let found = fleet.run(move |r| {
+            let device = r.device()?;
+            // The driver may wait where it makes memory: that of an array before is there.
+            let values = side.copy("values", &[7u64; 64])?;
+            drop(device.alloc::<u64>("array", LENGTH)?);
+            device.wait()?;
+            let array = device.alloc::<u64>("array", LENGTH)?;
+            device.wait()?;
+            values.copy_to(array.pointer() + 8 * (LENGTH - 64) as u64, 0..64)?;
+            side.wait()?;
+            array.part(LENGTH - 64..LENGTH)
+        });
+        assert_eq!(found.unwrap()[0], [7; 64]);
+    }
+}
+
 /// A text of many parts with ids from `first` on and gaps of `step`: what is above the arcs, and what comes last.
 fn text(above: &str, [first, step]: [u32; 2], weighted: bool, last: &str) -> String {
     let mut text = above.to_string();
