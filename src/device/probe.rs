@@ -200,11 +200,15 @@ pub(crate) fn can_access(from: u32, to: u32) -> bool {
 
 /// Whether kernels on `from` can also do atomics in `to`'s memory: over NVLink, and not over PCIe.
 pub(crate) fn can_do_atomics(from: u32, to: u32) -> bool {
+    // The driver refuses to answer for a device and itself.
+    if from == to {
+        return true;
+    }
     let which = sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     let mut can = 0;
     // SAFETY: writes one int; ordinals are devices in the driver's own numbering.
     let status = unsafe { sys::cuDeviceGetP2PAttribute(&mut can, which, from as i32, to as i32) };
-    from == to || (status == sys::CUresult::CUDA_SUCCESS && can != 0)
+    status == sys::CUresult::CUDA_SUCCESS && can != 0
 }
 
 /// Looks at everything.
