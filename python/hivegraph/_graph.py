@@ -212,7 +212,10 @@ class Graph:
 
         offsets, columns, weights = self.to_csr()
         weights = np.ones(len(columns), dtype=np.float32) if weights is None else weights
-        return csr_array((weights, columns.astype(np.int64), offsets), shape=(self.nodes, self.nodes))
+        # As SciPy has them where they fit.
+        index = np.int32 if max(self.nodes, len(columns)) < 2**31 else np.int64
+        rows = (weights, columns.astype(index), offsets.astype(index, copy=False))
+        return csr_array(rows, shape=(self.nodes, self.nodes))
 
     def loaded(self, **options):
         """This graph under options of loading: ``symmetrize='max'``, ``self_loops='drop'``, ``duplicates='min'`` and so on."""
