@@ -26,6 +26,15 @@ struct Shape {  // @host
 #define HIVE_SET 0
 #endif
 
+// Whether it goes along arcs against their direction.
+#ifndef HIVE_BACKWARD
+#define HIVE_BACKWARD 0
+#endif
+
+// The rows that arcs go out of, and those that they come into.
+__device__ __forceinline__ const Rows& rows_out(const Graph& g) { return HIVE_BACKWARD ? g.in : g.out; }
+__device__ __forceinline__ const Rows& rows_in(const Graph& g) { return HIVE_BACKWARD ? g.out : g.in; }
+
 const u32 LINE_WORDS = LINE / 32;  // of a set
 const u32 SET_WORDS = 16;  // @host most words of a set that a warp takes at a time
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
@@ -149,15 +158,15 @@ template <typename F> __device__ void row_arcs(const Shape& s, const Rows& rows,
     });
 }
 
-// Hands all lanes of a warp together each(hub, number, place) for the slices of hubs of the range or set: the number of
-// the slice among those of its hub, and its place in the list.
-template <typename E> __device__ void for_slices(const Shape& s, const E& each) {
+// Hands all lanes of a warp together each(hub, number, place) for the slices of hubs of the range, and of the set `bits` if there is
+// one: the number of the slice among those of its hub, and its place in the list.
+template <typename E> __device__ void for_slices(const Shape& s, const u32* bits, const E& each) {
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     for (u64 base = s.slice_first + warp; base < s.slice_last; base += warps * 32) {
         u64 place = base + lane_id() * warps;
         bool live = place < s.slice_last;
         uint2 own = live ? __ldg((const uint2*)s.slices + place) : make_uint2(0u, 0u);
-        u32 rest = __ballot_sync(FULL, live && is_in(s.bits, own.x));
+        u32 rest = __ballot_sync(FULL, live && is_in(bits, own.x));
         while (rest) {
             u32 owner = __ffs(rest) - 1;
             rest &= rest - 1;
@@ -175,7 +184,7 @@ __device__ __forceinline__ u64 slice_of(const Rows& rows, u32 v, u32 number, u64
 
 // Arcs of hubs, a slice a warp.
 template <typename F> __device__ void hub_arcs(const Shape& s, const Rows& rows, const F& f) {
-    for_slices(s, [&](u32 v, u32 number, u64) {
+    for_slices(s, s.bits, [&](u32 v, u32 number, u64) {
         u64 last, first = slice_of(rows, v, number, last);
 #pragma unroll 4
         for (u64 arc = first + lane_id(); arc < last; arc += 32) f(v, arc);
@@ -215,23 +224,28 @@ template <typename F, typename W> struct Push {
     const Set& out;
     const W& wanted;
     __device__ __forceinline__ void operator()(u64 u, u64 arc) const {
-        u32 v = streamed(g.out.columns + arc);
-        if (wanted(v) && f((u32)u, v, arc, weight_of(g.out, arc)) && out.words) out.insert(v);
+        const Rows& rows = rows_out(g);
+        u32 v = streamed(rows.columns + arc);
+        if (wanted(v) && f((u32)u, v, arc, weight_of(rows, arc)) && out.words) out.insert(v);
     }
 };
 
 // Pull: for the nodes v of the range that `wanted` wants, f(source, v, arc, weight) for arcs into v out of `from`,
-// until one says true: then v joins `out`. A warp takes 32 nodes; long rows are walked by all of its lanes.
+// until one says true: then v joins `out`. A warp takes 32 nodes; long rows are walked by all of its lanes, but for those of
+// hubs, if they are dealt in slices.
 template <typename F, typename W>
 __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted, const u32* from, const Set& out) {
+    const Rows& rows = rows_in(g);
+    const bool sliced = s.slice_first < s.slice_last;
     u32 lane = lane_id();
     for_range(s, [&](u64 v, bool live) {
         bool open = live && wanted(v);
-        u64 at = open ? __ldg(g.in.offsets + v) : 0, end = open ? __ldg(g.in.offsets + v + 1) : 0;
+        u64 at = open ? __ldg(rows.offsets + v) : 0, end = open ? __ldg(rows.offsets + v + 1) : 0;
+        if (sliced && end - at > HUB) at = end;
         bool found = false;
         for (u32 k = 0; k < LEAF && at < end && !found; k++, at++) {
-            u32 u = __ldg(g.in.columns + at);
-            found = is_in(from, u) && f(u, (u32)v, at, weight_of(g.in, at));
+            u32 u = __ldg(rows.columns + at);
+            found = is_in(from, u) && f(u, (u32)v, at, weight_of(rows, at));
         }
         u32 rest = __ballot_sync(FULL, !found && at < end);
         while (rest) {
@@ -242,8 +256,8 @@ __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted
             for (; b < e && !any; b += 32) {
                 bool here = false;
                 if (b + lane < e) {
-                    u32 u = __ldg(g.in.columns + b + lane);
-                    here = is_in(from, u) && f(u, (u32)w, b + lane, weight_of(g.in, b + lane));
+                    u32 u = __ldg(rows.columns + b + lane);
+                    here = is_in(from, u) && f(u, (u32)w, b + lane, weight_of(rows, b + lane));
                 }
                 any = __any_sync(FULL, here);
             }
@@ -253,13 +267,41 @@ __device__ void pull(const Shape& s, const Graph& g, const F& f, const W& wanted
     });
 }
 
+// The same for hubs, a slice a warp. Each slice stops for itself, and begins only if its node is wanted still.
+template <typename F, typename W>
+__device__ void pull_hubs(const Shape& s, const Graph& g, const F& f, const W& wanted, const u32* from, const Set& out) {
+    const Rows& rows = rows_in(g);
+    u32 lane = lane_id();
+    for_slices(s, nullptr, [&](u32 v, u32 number, u64) {
+        // Other warps may change what says so: one lane asks for all.
+        if (!__shfl_sync(FULL, (int)(lane == 0 && wanted(v)), 0)) return;
+        u64 last, at = slice_of(rows, v, number, last);
+        bool any = false;
+        for (; at < last && !any; at += 32) {
+            bool here = false;
+            if (at + lane < last) {
+                u32 u = __ldg(rows.columns + at + lane);
+                here = is_in(from, u) && f(u, v, at + lane, weight_of(rows, at + lane));
+            }
+            any = __any_sync(FULL, here);
+        }
+        if (any && lane == 0 && out.words) out.insert(v);
+    });
+}
+
 // Push or pull, by the arcs out of the set. Hubs first: most nodes hear from them, and often need nothing else.
 template <typename F, typename W>
 __device__ void either(const Shape& s, const Graph& g, const F& f, const W& wanted, const Set& out) {
-    if (!is_few(s)) return pull(s, g, f, wanted, s.bits, out);
+    if (!is_few(s)) {
+        Shape in = s;
+        // The slices are those of rows that arcs go out of.
+        if (rows_in(g).offsets != rows_out(g).offsets) in.slice_last = in.slice_first;
+        pull_hubs(in, g, f, wanted, s.bits, out);
+        return pull(in, g, f, wanted, s.bits, out);
+    }
     Push<F, W> push{f, g, out, wanted};
-    hub_arcs(s, g.out, push);
-    row_arcs(s, g.out, push);
+    hub_arcs(s, rows_out(g), push);
+    row_arcs(s, rows_out(g), push);
 }
 
 template <typename T> __device__ __forceinline__ T fold_of(T a, T b, u32 op) {
@@ -304,7 +346,7 @@ template <typename T> struct Into {
 // partial[i] = fold of the slice at place i of the list, by a warp.
 template <typename T, typename F>
 __device__ void neighbor_fold_hubs(const Shape& s, const Rows& rows, const F& f, T identity) {
-    for_slices(s, [&](u32 v, u32 number, u64 place) {
+    for_slices(s, s.bits, [&](u32 v, u32 number, u64 place) {
         u64 last, first = slice_of(rows, v, number, last);
         T part = identity;
 #pragma unroll 8
@@ -354,7 +396,7 @@ __device__ void neighbor_fold_all(const Shape& s, const Rows& rows, const F& f, 
 // The slices of each hub, which lie side by side, folded by a warp.
 template <typename T, typename O>
 __device__ void neighbor_fold_join(const Shape& s, const Rows& rows, T identity, const O& to) {
-    for_slices(s, [&](u32 v, u32 number, u64 place) {
+    for_slices(s, s.bits, [&](u32 v, u32 number, u64 place) {
         if (number != 0) return;
         u64 slices = (__ldg(rows.offsets + v + 1) - __ldg(rows.offsets + v) + HUB - 1) / HUB;
         T part = identity;

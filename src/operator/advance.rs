@@ -23,8 +23,9 @@ pub enum Direction {
     /// Out of the nodes of the replica's part of the range or set: every arc is looked at.
     #[default]
     Push,
-    /// Into the nodes of the replica's chunk, over arcs out of the set, until the lambda says yes once (it may
-    /// be called for a few arcs beyond). Needs the rows backward ([`super::ResidentOptions::backward`]).
+    /// Into the nodes of the replica's chunk, over arcs out of the set, until the lambda says yes once. It may be called for
+    /// some arcs beyond: those of a hub are dealt in slices of 512, which stop one by one. Needs the rows backward
+    /// ([`super::ResidentOptions::backward`]).
     Pull,
     /// The one that costs less, by the arcs out of the set. Only for a lambda that is its own reverse: what it does along an
     /// arc is right along any one, it does not look at the place of the arc, and where it has said yes once for a node, it
@@ -41,6 +42,8 @@ pub struct Advance<'a> {
     pub only: Option<(&'a Lambda<bool>, Args<'a>)>,
     /// Where nodes that the lambda said yes to are put (beside those that are there); to be merged by OR.
     pub output: Option<&'a mut Frontier>,
+    /// Along arcs against their direction: what arcs come into is called source. Needs the rows backward.
+    pub backward: bool,
 }
 
 impl<'a> Advance<'a> {
@@ -63,6 +66,11 @@ impl<'a> Advance<'a> {
     pub fn either(self) -> Advance<'a> {
         Advance { direction: Direction::Either, ..self }
     }
+
+    /// The same along arcs against their direction.
+    pub fn backward(self) -> Advance<'a> {
+        Advance { backward: true, ..self }
+    }
 }
 
 impl Replica {
@@ -82,7 +90,7 @@ impl Replica {
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc("bool"));
         let over = along_nodes(over, body).map_err(|error| self.told(label, error))?;
-        let Advance { direction, only, output } = how;
+        let Advance { direction, only, output, backward } = how;
         let operator = match (direction, &only) {
             (Direction::Push, None) => Operator::Push,
             (Direction::Push, Some(_)) => Operator::PushOnly,
@@ -97,9 +105,11 @@ impl Replica {
             (Operator::EitherOnly, None) => Operator::PullOnly,
             _ => operator,
         };
-        if direction != Direction::Push && !over.graph.is_some_and(Resident::has_backward) {
+        let both = direction != Direction::Push || backward;
+        if both && !over.graph.is_some_and(Resident::has_backward) {
             let error = body.error(
-                "a pull needs the rows backward: place the graph with ResidentOptions { backward: true, .. }",
+                "a pull, or an advance against the arcs, needs the rows backward: place the graph with \
+                 ResidentOptions { backward: true, .. }",
             );
             return Err(self.told(label, error));
         }
@@ -112,13 +122,13 @@ impl Replica {
             let on = On::element("bool");
             Other { body: &only.body, on, args }
         });
-        let call = Call { label, operator, over, body, on, other, args: &args, fold: 0 };
+        let call = Call { label, operator, over, body, on, other, args: &args, fold: 0, backward };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match &only {
-                None => on_host(r, &over, (&|_| true, f), direction, range, output),
+                None => on_host(r, &call, (&|_| true, f), direction, range, output),
                 Some((only, args)) => only.on_host(args, over.graph, |wants| {
-                    on_host(r, &over, (wants, f), direction, range, output)
+                    on_host(r, &call, (wants, f), direction, range, output)
                 }),
             }),
         })
@@ -153,9 +163,10 @@ fn on_device(
     let chance = r.chance();
     let mut shape = Shape::of(&range, &call.over);
     let from = [shape.bits];
+    // The rows that are walked are those against which it goes, where it pulls.
     shape = match pull {
-        true => Shape::of(&range, &pulled(&call.over)),
-        false => shape.with_hubs(r, &call.over, false),
+        true => Shape::of(&range, &pulled(&call.over)).with_hubs(r, &call.over, !call.backward),
+        false => shape.with_hubs(r, &call.over, call.backward),
     };
     let (device, scratch) = r.on_cuda()?;
     let mut set = Bytes::default();
@@ -190,11 +201,9 @@ fn on_device(
         let grid = blocks(range.end - range.start, THREADS.into(), chance).min(most);
         return launch(1, launch_shape(grid), &shape);
     }
-    if !pull {
-        // Hubs first: most nodes hear from them, and often need nothing else.
-        if let Some(grid) = shape.slice_grid(device, chance) {
-            launch(1, grid, &shape)?;
-        }
+    // Hubs first: most nodes hear from them, and often need nothing else.
+    if let Some(grid) = shape.slice_grid(device, chance) {
+        launch(1, grid, &shape)?;
     }
     launch(0, rows, &shape)
 }
@@ -202,7 +211,7 @@ fn on_device(
 /// `wants` is the filter, `f` the lambda, both bound.
 fn on_host(
     r: &Replica,
-    over: &Over,
+    Call { over, backward, .. }: &Call,
     (wants, f): (&(dyn Fn(usize) -> bool + Sync), &OnArc<bool>),
     direction: Direction,
     range: Range<u64>,
@@ -215,7 +224,12 @@ fn on_host(
         }
     };
     let Some(resident) = over.graph else { return Ok(()) };
-    let (graph, weighted) = (resident.graph(), resident.weighted());
+    let weighted = resident.weighted();
+    let (out, into) = match backward {
+        false => (Some(&**resident.graph()), resident.rows_in()),
+        true => (resident.rows_in(), Some(&**resident.graph())),
+    };
+    let Some(graph) = out else { return Ok(()) };
     let push = |u: usize| {
         for arc in graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize {
             let edge = edge_at(graph, arc, weighted);
@@ -227,10 +241,7 @@ fn on_host(
     let from = over.set().and_then(|set| set.words().host());
     let in_set = |u: usize| from.is_none_or(|words| words[u / 64] >> (u % 64) & 1 != 0);
     let pull = |v: usize| {
-        let Some(into) = resident.rows_in() else { return };
-        if !wants(v) {
-            return;
-        }
+        let Some(into) = into.filter(|_| wants(v)) else { return };
         let mut row = into.offsets()[v] as usize..into.offsets()[v + 1] as usize;
         let found = row.any(|arc| {
             let edge = edge_at(into, arc, weighted);

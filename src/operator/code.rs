@@ -20,7 +20,9 @@ pub(crate) enum Operator {
     Push,
     /// Push into wanted nodes only.
     PushOnly,
+    /// Pull: rows, then hubs.
     Pull,
+    /// Pull into wanted nodes only.
     PullOnly,
     /// The sum of the arcs out of the set; push or pull, as it says.
     Either,
@@ -28,12 +30,10 @@ pub(crate) enum Operator {
     FilterAny,
     /// Marks, prefix sums, writing.
     Filter,
-    /// Rows; these and slices of hubs; what joins slices. Forward and backward.
+    /// Rows; these and slices of hubs; what joins slices.
     Fold,
-    FoldIn,
     /// The same, each fold handed to a second lambda.
     FoldThen,
-    FoldInThen,
     /// Tiles, then their results.
     Reduce,
     Histogram,
@@ -53,6 +53,8 @@ pub(crate) struct Form {
     pub graph: bool,
     /// It is run over a set.
     pub set: bool,
+    /// It goes along arcs against their direction.
+    pub backward: bool,
     /// The operation of a fold, as in kernels.
     pub fold: u32,
 }
@@ -66,9 +68,7 @@ impl Operator {
             Operator::Pull | Operator::PullOnly => "advance_pull",
             Operator::Either | Operator::EitherOnly => "advance",
             Operator::FilterAny | Operator::Filter => "filter",
-            Operator::Fold | Operator::FoldIn | Operator::FoldThen | Operator::FoldInThen => {
-                "neighbor_reduce"
-            }
+            Operator::Fold | Operator::FoldThen => "neighbor_reduce",
             Operator::Reduce => "reduce",
             Operator::Histogram => "histogram",
         }
@@ -101,21 +101,27 @@ impl Operator {
                 ("_hubs", "", "hub_arcs(s, f.g.out, Each<F>{f, f.g});"),
             ],
             Operator::Push => &[
-                ("", OUT, "row_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
-                ("_hubs", OUT, "hub_arcs(s, f.g.out, Push<F, All>{f, f.g, out, All()});"),
+                ("", OUT, "row_arcs(s, rows_out(f.g), Push<F, All>{f, f.g, out, All()});"),
+                ("_hubs", OUT, "hub_arcs(s, rows_out(f.g), Push<F, All>{f, f.g, out, All()});"),
             ],
             Operator::PushOnly => &[
-                ("", OUT_ONLY, "row_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
-                ("_hubs", OUT_ONLY, "hub_arcs(s, f.g.out, Push<F, O>{f, f.g, out, only});"),
+                ("", OUT_ONLY, "row_arcs(s, rows_out(f.g), Push<F, O>{f, f.g, out, only});"),
+                ("_hubs", OUT_ONLY, "hub_arcs(s, rows_out(f.g), Push<F, O>{f, f.g, out, only});"),
             ],
-            Operator::Pull => &[("", OUT_FROM, "pull(s, f.g, f, All(), from, out);")],
-            Operator::PullOnly => &[("", OUT_FROM_ONLY, "pull(s, f.g, f, only, from, out);")],
+            Operator::Pull => &[
+                ("", OUT_FROM, "pull(s, f.g, f, All(), from, out);"),
+                ("_hubs", OUT_FROM, "pull_hubs(s, f.g, f, All(), from, out);"),
+            ],
+            Operator::PullOnly => &[
+                ("", OUT_FROM_ONLY, "pull(s, f.g, f, only, from, out);"),
+                ("_hubs", OUT_FROM_ONLY, "pull_hubs(s, f.g, f, only, from, out);"),
+            ],
             Operator::Either => &[
-                ("_arcs", "", "set_arcs(s, f.g.out);"),
+                ("_arcs", "", "set_arcs(s, rows_out(f.g));"),
                 ("", OUT, "either(s, f.g, f, All(), out);"),
             ],
             Operator::EitherOnly => &[
-                ("_arcs", "", "set_arcs(s, f.g.out);"),
+                ("_arcs", "", "set_arcs(s, rows_out(f.g));"),
                 ("", OUT_ONLY, "either(s, f.g, f, only, out);"),
             ],
             Operator::FilterAny => &[("", "", "filter_any(s, f);")],
@@ -125,24 +131,14 @@ impl Operator {
                 ("_write", "", "filter_write(s);"),
             ],
             Operator::Fold => &[
-                ("", FOLD, "neighbor_fold(s, f.g.out, f, identity, Into<R>{out});"),
-                ("_hubs", FOLD, "neighbor_fold_all(s, f.g.out, f, identity, Into<R>{out});"),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.out, identity, Into<R>{out});"),
-            ],
-            Operator::FoldIn => &[
-                ("", FOLD, "neighbor_fold(s, f.g.in, f, identity, Into<R>{out});"),
-                ("_hubs", FOLD, "neighbor_fold_all(s, f.g.in, f, identity, Into<R>{out});"),
-                ("_join", FOLD, "neighbor_fold_join(s, f.g.in, identity, Into<R>{out});"),
+                ("", FOLD, "neighbor_fold(s, rows_out(f.g), f, identity, Into<R>{out});"),
+                ("_hubs", FOLD, "neighbor_fold_all(s, rows_out(f.g), f, identity, Into<R>{out});"),
+                ("_join", FOLD, "neighbor_fold_join(s, rows_out(f.g), identity, Into<R>{out});"),
             ],
             Operator::FoldThen => &[
-                ("", THEN, "neighbor_fold(s, f.g.out, f, identity, then);"),
-                ("_hubs", THEN, "neighbor_fold_all(s, f.g.out, f, identity, then);"),
-                ("_join", THEN, "neighbor_fold_join(s, f.g.out, identity, then);"),
-            ],
-            Operator::FoldInThen => &[
-                ("", THEN, "neighbor_fold(s, f.g.in, f, identity, then);"),
-                ("_hubs", THEN, "neighbor_fold_all(s, f.g.in, f, identity, then);"),
-                ("_join", THEN, "neighbor_fold_join(s, f.g.in, identity, then);"),
+                ("", THEN, "neighbor_fold(s, rows_out(f.g), f, identity, then);"),
+                ("_hubs", THEN, "neighbor_fold_all(s, rows_out(f.g), f, identity, then);"),
+                ("_join", THEN, "neighbor_fold_join(s, rows_out(f.g), identity, then);"),
             ],
             Operator::Reduce => &[
                 ("", ", const R identity", "reduce_tiles(s, f, identity);"),
@@ -288,6 +284,7 @@ pub(crate) fn unit(
         format!("-DHIVE_UNCHECKED={unchecked}"),
         format!("-DHIVE_FOLD={}", form.fold),
         format!("-DHIVE_SET={}", u8::from(form.set)),
+        format!("-DHIVE_BACKWARD={}", u8::from(form.backward)),
         // A lambda that promises a value and forgets it is a mistake, not a warning.
         "--diag-error=940".into(),
     ];

@@ -141,20 +141,16 @@ impl Replica {
         if let Some(out) = &out {
             self.check_output(label, &over, body, out)?;
         }
-        let operator = match (backward, &then) {
-            (false, None) => Operator::Fold,
-            (true, None) => Operator::FoldIn,
-            (false, Some(_)) => Operator::FoldThen,
-            (true, Some(_)) => Operator::FoldInThen,
-        };
+        let operator = if then.is_some() { Operator::FoldThen } else { Operator::Fold };
         let other = then.as_ref().map(|(then, args)| {
             let on = On::folded(T::C);
             Other { body: &then.body, on, args }
         });
-        let call = Call { label, operator, over, body, on, other, args: &args, fold };
+        let args = &args;
+        let call = Call { label, operator, over, body, on, other, args, fold, backward };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device::<T>(r, &call, range, op, out.as_deref()),
-            Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match (out, &then) {
+            Backend::Host(_) => lambda.on_host(args, over.graph, |f| match (out, &then) {
                 (Some(out), _) => {
                     let cells = cells(out.host_mut().unwrap_or_default());
                     let store = |v: usize, sum: T| sum.store(&cells[v]);
@@ -221,7 +217,17 @@ impl Replica {
         let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
         let mut partials = self.take_partials(label, tiles as usize)?;
         let operator = Operator::Reduce;
-        let call = Call { label, operator, over, body, on, other: None, args: &args, fold };
+        let call = Call {
+            label,
+            operator,
+            over,
+            body,
+            on,
+            other: None,
+            args: &args,
+            fold,
+            backward: false,
+        };
         self.labelled(&call, |r, _| match &r.backend {
             Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, op, &mut partials),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
@@ -298,7 +304,17 @@ impl Replica {
             }
         };
         let operator = Operator::Histogram;
-        let call = Call { label, operator, over, body, on, other: None, args: &args, fold: 0 };
+        let call = Call {
+            label,
+            operator,
+            over,
+            body,
+            on,
+            other: None,
+            args: &args,
+            fold: 0,
+            backward: false,
+        };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |bin| {
@@ -357,8 +373,7 @@ fn neighbors_on_device<T: Folded>(
     out: Option<&Replicated<T>>,
 ) -> Result<()> {
     let loaded = r.load(call)?;
-    let backward = matches!(call.operator, Operator::FoldIn | Operator::FoldInThen);
-    let slices = call.over.graph.map_or(0, |g| g.hubs(backward).slices());
+    let slices = call.over.graph.map_or(0, |g| g.hubs(call.backward).slices());
     if slices > 0 {
         r.scratch(call.label, Needs { partial: slices, ..Needs::default() })?;
     }
@@ -367,7 +382,7 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over).with_hubs(r, &call.over, backward);
+    let mut shape = Shape::of(&range, &call.over).with_hubs(r, &call.over, call.backward);
     let (device, scratch) = r.on_cuda()?;
     if let Some(scratch) = scratch {
         shape = shape.with(scratch);

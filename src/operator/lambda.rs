@@ -408,9 +408,9 @@ impl<R: Value> ArcLambda<R> {
     pub fn compile(&self, arch: &str) -> Result<()> {
         let operators: &[Operator] = match R::C {
             "void" => &[Operator::Arcs],
-            // A push and a pull.
-            "bool" => &[Operator::Either],
-            _ => &[Operator::Fold, Operator::FoldIn],
+            // `Either` is a push and a pull.
+            "bool" => &[Operator::Either, Operator::Pull],
+            _ => &[Operator::Fold],
         };
         compile(&self.body, &On::arc(R::C), operators, arch)?;
         if R::C != "bool" {
@@ -434,11 +434,15 @@ impl<T: Value> FoldLambda<T> {
     }
 }
 
+/// What lambdas are compiled for.
+const FORM: Form =
+    Form { parts: [0; 2], wide: false, graph: true, set: false, backward: false, fold: OP_SUM };
+
 /// Compiles an operator on two lambdas.
 fn fused(own: (&Body, &On), other: (&Body, &On), operator: Operator, arch: &str) -> Result<()> {
     other.0.check()?;
     let set = operator == Operator::EitherOnly;
-    let form = Form { parts: [0; 2], wide: false, graph: true, set, fold: OP_SUM };
+    let form = Form { set, ..FORM };
     crate::device::compile_unit(&unit(operator, own, Some(other), form)?, arch).map(drop)
 }
 
@@ -448,12 +452,11 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
     let parts = spans.enumerate().fold(0, |all, (at, span)| all | u64::from(span) << at);
     let plain = |operator: &Operator| {
         let set = matches!(operator, Operator::Set | Operator::Either);
-        Form { parts: [0; 2], wide: false, graph: true, set, fold: OP_SUM }
+        Form { set, ..FORM }
     };
-    // Arrays in parts and long offsets with one operator: the others do not see them otherwise.
-    let other = operators.iter().take(1).map(|operator| {
-        (operator, Form { parts: [parts, 0], wide: true, graph: true, set: true, fold: OP_SUM })
-    });
+    // Arrays in parts, long offsets, and arcs backward with one operator: the others do not see them otherwise.
+    let form = Form { parts: [parts, 0], wide: true, set: true, backward: true, ..FORM };
+    let other = operators.iter().take(1).map(|operator| (operator, form));
     let tried = operators.iter().map(|operator| (operator, plain(operator))).chain(other);
     for (operator, form) in tried {
         crate::device::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
@@ -486,7 +489,7 @@ mod tests {
         let compiled = |text: &str, functions: &str, graph: bool| {
             let lambda = Lambda::<()>::new("asks").writes::<u32>("x").cuda(text);
             let body = lambda.functions(functions).body;
-            let form = Form { parts: [0; 2], wide: false, graph, set: false, fold: OP_SUM };
+            let form = Form { graph, ..FORM };
             let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
             crate::device::compile_unit(&unit, "sm_90").map(drop)
         };

@@ -153,6 +153,8 @@ pub(super) struct Call<'c> {
     pub args: &'c Args<'c>,
     /// The operation of a fold, as in kernels; 0 elsewhere.
     pub fold: u32,
+    /// It goes along arcs against their direction.
+    pub backward: bool,
 }
 
 /// The second lambda of a call.
@@ -166,7 +168,7 @@ impl Call<'_> {
     /// Differs where replicas launch other lambdas.
     fn fingerprint(&self) -> u64 {
         let other = self.other.as_ref().map_or(0, |other| other.body.fingerprint());
-        let fold = u64::from(self.fold) << 16;
+        let fold = u64::from(self.fold) << 16 | u64::from(self.backward) << 15;
         self.body.fingerprint() ^ fold ^ other.rotate_left(32) ^ self.operator as u64
     }
 
@@ -387,8 +389,9 @@ impl Replica {
         let others = other.map(|other| other.args.fitted(other.body)).transpose()?;
         let parts = [parts(&call.args.fitted(call.body)?), parts(&others.unwrap_or_default())];
         let set = call.over.set().is_some();
-        let form = Form { parts, wide, graph, set, fold: call.fold };
-        let tag = [wide, graph, set]
+        let backward = call.backward;
+        let form = Form { parts, wide, graph, set, backward, fold: call.fold };
+        let tag = [wide, graph, set, backward]
             .iter()
             .fold(u64::from(call.fold), |tag, is| tag << 1 | u64::from(*is));
         let tag = tag << 8 | call.operator as u64;

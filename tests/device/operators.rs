@@ -228,7 +228,7 @@ fn accepts(u: usize, v: usize, w: f32) -> bool {
 }
 
 #[test]
-fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter() {
+fn advance_reaches_the_same_nodes_by_push_and_by_pull_both_ways_with_and_without_a_filter() {
     let advance = |r: &mut Replica, g: &Resident| {
         let set = third(r, g)?;
         let lambda = ArcLambda::<bool>::new("accept")
@@ -240,12 +240,13 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
                 Box::new(move |v| v % of == 1)
             });
         let mut all = Vec::new();
-        for direction in [Direction::Push, Direction::Pull, Direction::Either] {
+        let ways = [Direction::Push, Direction::Pull, Direction::Either];
+        for (direction, backward) in ways.map(|way| [(way, false), (way, true)]).concat() {
             for fused in [false, true] {
                 for over in [Over::frontier(g, &set), Over::nodes(g)] {
                     let mut next = r.frontier("next", NODES, MergeOp::Or)?;
                     let only = fused.then(|| (&odd, Args::new().scalar("of", 2u32)));
-                    let how = Advance { direction, only, output: Some(&mut next) };
+                    let how = Advance { direction, only, output: Some(&mut next), backward };
                     r.advance("advance", over, &lambda, Args::new(), how)?;
                     r.merge(&mut next)?;
                     all.push(r.read(next.words())?);
@@ -254,9 +255,10 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
         }
         Ok(all)
     };
-    let graph = graph();
-    let reached = |fused: bool, whole: bool| {
+    let (graph, turned) = (graph(), graph().transpose());
+    let reached = |backward: bool, fused: bool, whole: bool| {
         let mut words = vec![0u64; NODES.div_ceil(64)];
+        let graph = if backward { &turned } else { &graph };
         for u in (0..NODES).filter(|u| whole || in_set(*u)) {
             for (v, w) in graph.neighbors(u) {
                 let v = v as usize;
@@ -267,8 +269,12 @@ fn advance_reaches_the_same_nodes_by_push_and_by_pull_with_and_without_a_filter(
         }
         words
     };
-    let once =
-        [reached(false, false), reached(false, true), reached(true, false), reached(true, true)];
+    let ways = [false, true].map(|backward| {
+        [(false, false), (false, true), (true, false), (true, true)]
+            .map(|(fused, whole)| reached(backward, fused, whole))
+    });
+    assert_ne!(ways[0], ways[1], "the graph is directed");
+    let once = ways.concat();
     let expected = [once.clone(), once.clone(), once].concat();
     for (devices, found) in on_all(advance) {
         for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -314,7 +320,7 @@ fn an_advance_either_way_pushes_along_few_arcs_and_pulls_else() {
         assert_eq!((found[0][0], found[0][2]), (few, few), "{devices}");
         let all: u64 = (0..NODES).filter(|v| in_set(*v)).map(|v| graph.degree(v)).sum();
         let [push, pull, either] = found[1][..] else { panic!("{devices}: {found:?}") };
-        assert!(push == all && pull < push && either == pull, "{devices}: {found:?}");
+        assert!(push == all && pull < push && either <= pull, "{devices}: {found:?}");
     }
 }
 
