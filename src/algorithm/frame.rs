@@ -167,6 +167,11 @@ impl Log {
 
 /// What a program repeats.
 pub(crate) trait Run {
+    /// Before all runs: what is compiled when it is first used is used, for nothing. What it leaves is reset.
+    fn meet(&mut self, _: &mut Replica) -> Result<()> {
+        Ok(())
+    }
+
     /// Puts the state of run `number` (warm-up runs count) to its start. Timed apart from the run.
     fn reset(&mut self, r: &mut Replica, number: u64) -> Result<()>;
 
@@ -210,6 +215,7 @@ pub(crate) fn timed(r: &mut Replica, run: &RunOptions, body: &mut impl Run) -> R
 fn repeated(r: &mut Replica, options: &RunOptions, body: &mut impl Run) -> Result<Measured> {
     let (warmup, mut measured, mut first) = (u64::from(options.warmup), Measured::default(), 0);
     let mut ends = options.compare.then(|| Ends::new(r)).transpose()?;
+    body.meet(r)?;
     for run in 0..warmup + u64::from(options.runs) {
         let start = Instant::now();
         body.reset(r, run)?;

@@ -7,7 +7,7 @@ use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values}
 use crate::algorithm::same::Words;
 use crate::collective::{MergeOp, Replicated};
 use crate::error::{Error, Result};
-use crate::fleet::Replica;
+use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use crate::operator::{ArcLambda, Args, Fold, FoldLambda, Lambda, Over, lambda};
 
@@ -70,6 +70,14 @@ struct Driver<'a> {
 }
 
 impl Run for Driver<'_> {
+    fn meet(&mut self, r: &mut Replica) -> Result<()> {
+        if matches!(r.backend, Backend::Cuda(_)) {
+            self.sum(r)?;
+            self.change(r)?;
+        }
+        Ok(())
+    }
+
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
         r.fill("value", &mut self.state.value, 1.0)
     }
@@ -100,26 +108,46 @@ impl Run for Driver<'_> {
 impl Driver<'_> {
     /// Makes the next values of all nodes; the largest change.
     fn iterate(&mut self, r: &mut Replica, log: &mut Log) -> Result<f64> {
-        let Driver { g, alpha, state: State { value, next }, lambdas, .. } = self;
-        let (incoming, renew, change) = lambdas;
-        let nodes = if self.whole { Over::nodes(g).whole() } else { Over::nodes(g) };
+        let g = self.g;
         let own = if self.whole { 0..g.graph().nodes() as u64 } else { g.chunks().range(r.rank()) };
-        operators((r, log, "step sum"), |r| {
-            let args = Args::new().writes("next", next).scalar("alpha", *alpha);
-            let fold = Fold::then(renew, args, MergeOp::Sum).backward();
-            r.neighbor_reduce("sum", nodes, incoming, Args::new().reads("value", value), fold)
-        })?;
+        operators((r, log, "step sum"), |r| self.sum(r))?;
         if !self.whole {
-            r.gather(next, g.chunks())?;
+            r.gather(&mut self.state.next, g.chunks())?;
         }
-        let args = Args::new().reads("value", value).reads("next", next);
-        let change = r.reduce("change", nodes, change, args, MergeOp::Max)?;
+        let change = self.change(r)?;
         let merge = if self.whole { "none" } else { "gather" };
         let offsets = g.graph().offsets();
         let arcs = offsets[own.end as usize] - offsets[own.start as usize];
         log.book("step sum", (1, arcs), (own.end - own.start, arcs), merge);
         Ok(change)
     }
+
+    /// Makes the next values of a replica's nodes.
+    fn sum(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { g, whole, alpha, state, lambdas: (incoming, renew, _), .. } = self;
+        let State { value, next } = state;
+        let args = Args::new().writes("next", next).scalar("alpha", *alpha);
+        let fold = Fold::then(renew, args, MergeOp::Sum).backward();
+        r.neighbor_reduce(
+            "sum",
+            nodes(g, *whole),
+            incoming,
+            Args::new().reads("value", value),
+            fold,
+        )
+    }
+
+    /// The largest change of a value.
+    fn change(&self, r: &mut Replica) -> Result<f64> {
+        let State { value, next } = &self.state;
+        let args = Args::new().reads("value", value).reads("next", next);
+        r.reduce("change", nodes(self.g, self.whole), &self.lambdas.2, args, MergeOp::Max)
+    }
+}
+
+/// The nodes that a replica computes.
+fn nodes(g: &Resident, whole: bool) -> Over<'_> {
+    if whole { Over::nodes(g).whole() } else { Over::nodes(g) }
 }
 
 #[cfg(test)]
