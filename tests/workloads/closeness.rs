@@ -48,6 +48,12 @@ fn cases() -> Vec<(&'static str, Graph)> {
     let path = (1..n).flat_map(|v| [(v - 1, v, 1.0), (v, v - 1, 2.0)]);
     let odd = [(7, 7, 1.0), (8, 9, 1.0), (8, 9, 3.0), (9, 250, 1.0), (299, 4, 1.0)];
     let one_way = (0..n).flat_map(|v| [(v, (v * 7 + 1) % 200, 1.0), (v / 3, v, 0.5)]);
+    // One hub has arcs to most nodes, another from them: rows that GPUs deal to many warps.
+    let hubs = (3..1400).flat_map(|v| {
+        let ring = (v % 5 != 0).then_some((v, v + 1 - 1397 * u32::from(v == 1399), 1.0));
+        [Some((0, v, 1.0)), Some((v, 1 + v % 2, 1.0)), ring].into_iter().flatten()
+    });
+    let hubs: Vec<_> = hubs.chain([(1, 0, 1.0), (2, 7, 1.0)]).collect();
     vec![
         ("skewed", common::skewed(8, 6, 1)),
         ("grid", common::grid(17, 16, false, 2)),
@@ -57,6 +63,7 @@ fn cases() -> Vec<(&'static str, Graph)> {
             "cycle one way",
             graph_of(130, &(0..130).map(|v| (v, (v + 1) % 130, 1.0)).collect::<Vec<_>>()),
         ),
+        ("hubs", graph_of(1400, &hubs)),
         ("no arcs", graph_of(70, &[])),
         ("one node", graph_of(1, &[(0, 0, 1.0)])),
         ("two", graph_of(2, &[(1, 0, 1.0)])),

@@ -14,7 +14,8 @@
 //!
 //! **Idea.** 256 sources are searched from together. A node has four words in which bit i says whether source i has reached it.
 //! In a level a node takes over the bits of its neighbours: those that are new say how many sources are at that distance. A level
-//! with few arcs is pushed, from nodes with new bits; another one is pulled, by nodes that lack some bit, until they lack none.
+//! with few arcs is pushed, from nodes with new bits; another one is pulled, by nodes that lack some bit, until they lack none. Bits
+//! of sources that reached nobody in the last level are not waited for.
 //!
 //! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
 //! at exactly k. What a node adds up in a level depends on these alone, so nothing depends on the order of work.

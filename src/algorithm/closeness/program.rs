@@ -7,12 +7,10 @@ use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values}
 use crate::algorithm::same::Words;
 use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::error::Result;
-use crate::fleet::Replica;
+use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use crate::layout::memory::DeviceArray;
-use crate::operator::{
-    Advance, ArcLambda, Args, GraphView, Lambda, Over, Reads, Writes, device, lambda,
-};
+use crate::operator::{Advance, ArcLambda, Args, GraphView, Lambda, Over, Writes, device, lambda};
 use std::ops::Range;
 
 /// Words of a node, a bit for each source of a batch: 32 bytes are what a look at memory brings at least.
@@ -26,6 +24,10 @@ const COUNTERS: u32 = 64;
 const APART: u32 = 8;
 /// A counter has nodes from this bit on, and the arcs out of them below.
 const NODES: u32 = 36;
+
+/// Rows up to so many arcs are pulled by a thread each, longer ones by many. On a GPU all wait for the longest; on a host a thread
+/// that pulls a row keeps the node's words in registers.
+const LIGHT: u64 = 128;
 
 /// A push looks at the arcs of the frontier, each with an atomic; a pull looks at no more than all arcs. It is pulled where
 /// the frontier has more than one in so many of them.
@@ -44,6 +46,10 @@ replicated_arrays! {
         next: Replicated<u64> = "next visit", Gather, |s| s.0 * WORDS as usize;
         /// What nodes with new bits add to.
         work: Replicated<u64> = "work", Gather, |_| (COUNTERS * APART) as usize;
+        /// `[WORDS]` sources that have reached anybody in the last level: nobody else will hear of the others.
+        going: Replicated<u64> = "going", Gather, |_| WORDS as usize;
+        /// `[WORDS]` those that do in this level.
+        still: Replicated<u64> = "still going", Gather, |_| WORDS as usize;
         /// `[n]` the sum of distances.
         far: Replicated<u64> = "far", Sum, |s| s.0;
         /// `[n]` the sum of 1 / distance, in units.
@@ -68,7 +74,7 @@ pub(super) struct Sums {
 pub(super) fn arrays(nodes: usize, world: usize) -> Vec<DeviceArray> {
     let mut all = State::list((nodes, nodes), world);
     let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
-    for label in ["front", "next front"] {
+    for label in ["front", "next front", "long rows"] {
         all.extend(Frontier::specs(label, nodes, MergeOp::Or, 1));
         all.push(DeviceArray::new::<u32>("marks of a set", marks));
     }
@@ -98,6 +104,7 @@ fn start(
     first: u64,
     seen: Writes<u64>,
     visit: Writes<u64>,
+    going: Writes<u64>,
     front: Writes<NodeSet>,
 ) {
     let v = sources[first + i];
@@ -105,12 +112,13 @@ fn start(
     let bit = 1_u64 << (i % 64_u64);
     seen.or(word, bit);
     visit.or(word, bit);
+    going.or(i / 64_u64, bit);
     front.insert(v);
 }
 
 /// u tells v of the sources that have just reached it; says whether that was news.
-#[device]
-fn told(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) -> bool {
+#[lambda]
+fn tell(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) -> bool {
     let mut news = false;
     for k in 0_u64..WORDS as u64 {
         let bits = visit[u as u64 * WORDS as u64 + k] & !seen[v as u64 * WORDS as u64 + k];
@@ -122,26 +130,52 @@ fn told(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) 
     news
 }
 
+/// Lists the nodes whose rows are long. `backward`: the rows of arcs out of them, else of those into them.
 #[lambda]
-fn tell(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) -> bool {
-    told(u, v, visit, seen, next)
+fn long_row(v: u32, g: GraphView, backward: u32, heavy: Writes<NodeSet>) {
+    let mut arcs = g.in_degree(v);
+    if backward != 0_u32 {
+        arcs = g.degree(v);
+    }
+    if arcs > LIGHT {
+        heavy.insert(v);
+    }
 }
 
-/// The same against the arcs, from a node to those that have arcs to it.
+/// Whether v has a long row, and may hear of a source that it has not heard of.
 #[lambda]
-fn tell_back(
+fn lacks(v: u32, heavy: Reads<NodeSet>, going: Reads<u64>, seen: Reads<u64>) -> bool {
+    if !heavy.contains(v) {
+        return false;
+    }
+    let mut lacking = 0_u64;
+    for k in 0_u64..WORDS as u64 {
+        lacking |= going[k] & !seen[v as u64 * WORDS as u64 + k];
+    }
+    lacking != 0_u64
+}
+
+/// v asks u for the sources that have just reached it; says whether v lacks none any more.
+#[lambda]
+fn ask(
+    u: u32,
     v: u32,
-    g: GraphView,
     visit: Reads<u64>,
+    going: Reads<u64>,
     seen: Reads<u64>,
     next: Writes<u64>,
-    news: Writes<NodeSet>,
-) {
-    for e in g.in_edges(v) {
-        if told(v, e.node, visit, seen, next) {
-            news.insert(e.node);
+) -> bool {
+    let mut lacking = 0_u64;
+    for k in 0_u64..WORDS as u64 {
+        let has = next[v as u64 * WORDS as u64 + k];
+        let lacks = going[k] & !seen[v as u64 * WORDS as u64 + k] & !has;
+        let bits = visit[u as u64 * WORDS as u64 + k] & lacks;
+        if bits != 0_u64 {
+            next.or(v as u64 * WORDS as u64 + k, bits);
         }
+        lacking |= lacks & !bits;
     }
+    lacking == 0_u64
 }
 
 /// A node has told all.
@@ -152,7 +186,7 @@ fn forget(v: u32, visit: Writes<u64>) {
     }
 }
 
-/// Counts what is new at v, and v among the nodes with new bits.
+/// Counts what is new at v, and v among the nodes with new bits; says whether there is any.
 #[device]
 fn count(
     g: GraphView,
@@ -161,23 +195,33 @@ fn count(
     share: u64,
     next: Writes<u64>,
     seen: Writes<u64>,
+    still: Writes<u64>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<u32>,
     work: Writes<u64>,
-) {
+) -> bool {
     let mut many = 0_u64;
     for k in 0_u64..WORDS as u64 {
         let bits = next[v as u64 * WORDS as u64 + k];
-        many += bits.count_ones() as u64;
-        seen[v as u64 * WORDS as u64 + k] |= bits;
+        if bits != 0_u64 {
+            many += bits.count_ones() as u64;
+            seen[v as u64 * WORDS as u64 + k] |= bits;
+            if bits & !still[k] != 0_u64 {
+                still.or(k, bits);
+            }
+        }
+    }
+    if many == 0_u64 {
+        return false;
     }
     far[v] += many * level as u64;
     harmonic[v] += many * share;
     reached[v] += many as u32;
     farthest[v] = farthest[v].max(level);
     work.add(v % COUNTERS * APART, (1_u64 << NODES) + g.degree(v));
+    true
 }
 
 /// A node that was told counts what is new.
@@ -189,27 +233,31 @@ fn take(
     share: u64,
     next: Writes<u64>,
     seen: Writes<u64>,
+    still: Writes<u64>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<u32>,
     work: Writes<u64>,
 ) {
-    count(g, v, level, share, next, seen, far, harmonic, reached, farthest, work);
+    count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work);
 }
 
-/// A node asks its neighbours until no source is left that it has not heard of, and counts what is new. `backward`: those that it
-/// has arcs to, else those that have arcs to it.
+/// A node with a short row asks the neighbours until no source is left that it may hear of, and counts what is new. `backward`: those
+/// that it has arcs to, else those that have arcs to it.
 #[lambda]
 fn hear(
     v: u32,
     g: GraphView,
+    heavy: Reads<NodeSet>,
     backward: u32,
     level: u32,
     share: u64,
     visit: Reads<u64>,
+    going: Reads<u64>,
     next: Writes<u64>,
     seen: Writes<u64>,
+    still: Writes<u64>,
     news: Writes<NodeSet>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
@@ -217,48 +265,75 @@ fn hear(
     farthest: Writes<u32>,
     work: Writes<u64>,
 ) {
-    // The words of a node, WORDS of them.
+    // The words of a node, WORDS of them; bits of sources that it need not ask for are set.
     let at = v as u64 * WORDS as u64;
-    let mut a = seen[at];
-    let mut b = seen[at + 1_u64];
-    let mut c = seen[at + 2_u64];
-    let mut d = seen[at + 3_u64];
-    if a & b & c & d != u64::MAX {
-        if backward == 0_u32 {
-            for e in g.in_edges(v) {
-                let from = e.node as u64 * WORDS as u64;
-                a |= visit[from];
-                b |= visit[from + 1_u64];
-                c |= visit[from + 2_u64];
-                d |= visit[from + 3_u64];
-                if a & b & c & d == u64::MAX {
-                    break;
-                }
+    let had_a = seen[at] | !going[0_u64];
+    let had_b = seen[at + 1_u64] | !going[1_u64];
+    let had_c = seen[at + 2_u64] | !going[2_u64];
+    let had_d = seen[at + 3_u64] | !going[3_u64];
+    if had_a & had_b & had_c & had_d == u64::MAX || heavy.contains(v) {
+        return;
+    }
+    let mut a = had_a;
+    let mut b = had_b;
+    let mut c = had_c;
+    let mut d = had_d;
+    if backward == 0_u32 {
+        for e in g.in_edges(v) {
+            let from = e.node as u64 * WORDS as u64;
+            a |= visit[from];
+            b |= visit[from + 1_u64];
+            c |= visit[from + 2_u64];
+            d |= visit[from + 3_u64];
+            if a & b & c & d == u64::MAX {
+                break;
             }
-        } else {
-            for e in g.edges(v) {
-                let from = e.node as u64 * WORDS as u64;
-                a |= visit[from];
-                b |= visit[from + 1_u64];
-                c |= visit[from + 2_u64];
-                d |= visit[from + 3_u64];
-                if a & b & c & d == u64::MAX {
-                    break;
-                }
+        }
+    } else {
+        for e in g.edges(v) {
+            let from = e.node as u64 * WORDS as u64;
+            a |= visit[from];
+            b |= visit[from + 1_u64];
+            c |= visit[from + 2_u64];
+            d |= visit[from + 3_u64];
+            if a & b & c & d == u64::MAX {
+                break;
             }
         }
     }
-    a &= !seen[at];
-    b &= !seen[at + 1_u64];
-    c &= !seen[at + 2_u64];
-    d &= !seen[at + 3_u64];
-    next[at] = a;
-    next[at + 1_u64] = b;
-    next[at + 2_u64] = c;
-    next[at + 3_u64] = d;
+    a &= !had_a;
+    b &= !had_b;
+    c &= !had_c;
+    d &= !had_d;
     if a | b | c | d != 0_u64 {
+        next[at] = a;
+        next[at + 1_u64] = b;
+        next[at + 2_u64] = c;
+        next[at + 3_u64] = d;
         news.insert(v);
-        count(g, v, level, share, next, seen, far, harmonic, reached, farthest, work);
+        count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work);
+    }
+}
+
+/// A node with a long row, which may have asked, counts what is new.
+#[lambda]
+fn look(
+    v: u32,
+    g: GraphView,
+    level: u32,
+    share: u64,
+    next: Writes<u64>,
+    seen: Writes<u64>,
+    still: Writes<u64>,
+    news: Writes<NodeSet>,
+    far: Writes<u64>,
+    harmonic: Writes<u64>,
+    reached: Writes<u32>,
+    farthest: Writes<u32>,
+    work: Writes<u64>,
+) {
+    if count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work) {
+        news.insert(v);
     }
 }
 
@@ -275,18 +350,27 @@ pub(super) fn program(
     state.sources.assign(sources)?;
     let front = r.frontier("front", nodes, MergeOp::Or)?;
     let told = r.frontier("next front", nodes, MergeOp::Or)?;
+    let mut heavy = r.frontier("long rows", nodes, MergeOp::Or)?;
     let backward = config.distances == DistanceDirection::Out && !g.graph().is_symmetric();
+    if matches!(r.backend, Backend::Cuda(_)) {
+        let args =
+            Args::new().scalar("backward", u32::from(backward)).writes_set("heavy", &mut heavy);
+        r.for_all("long rows", Over::nodes(g).whole(), &long_row(), args)?;
+    }
     let lambdas = Lambdas {
         blank: blank(),
         start: start(),
         tell: tell(),
-        tell_back: tell_back(),
+        lacks: lacks(),
+        ask: ask(),
         forget: forget(),
         take: take(),
         hear: hear(),
+        look: look(),
     };
-    let mut driver = Driver { g, sources, dealt, backward, state, front, told, lambdas };
-    driver.meet(r)?;
+    let any_heavy = r.count("long rows", &heavy)? > 0;
+    let mut driver =
+        Driver { g, sources, dealt, backward, state, heavy, any_heavy, front, told, lambdas };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.state;
     ReplicaAnswer::new(measured, || {
@@ -303,10 +387,12 @@ struct Lambdas {
     blank: Lambda<()>,
     start: Lambda<()>,
     tell: ArcLambda<bool>,
-    tell_back: Lambda<()>,
+    lacks: Lambda<bool>,
+    ask: ArcLambda<bool>,
     forget: Lambda<()>,
     take: Lambda<()>,
     hear: Lambda<()>,
+    look: Lambda<()>,
 }
 
 /// One run, to be repeated.
@@ -317,6 +403,9 @@ struct Driver<'a> {
     /// Bits go against the arcs.
     backward: bool,
     state: State,
+    /// Nodes with long rows, on GPUs, and whether there are any.
+    heavy: Frontier,
+    any_heavy: bool,
     /// Nodes with new bits, of the last level and of this one.
     front: Frontier,
     told: Frontier,
@@ -324,6 +413,13 @@ struct Driver<'a> {
 }
 
 impl Run for Driver<'_> {
+    /// The first use of a lambda is a meeting of all replicas, and these will not make the same steps.
+    fn meet(&mut self, r: &mut Replica) -> Result<()> {
+        self.start(r, 0..0)?;
+        self.push(r, 1, 0)?;
+        self.pull(r, 1, 0)
+    }
+
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
         let State { far, harmonic, reached, farthest, .. } = &mut self.state;
         r.fill("far", far, 0)?;
@@ -374,6 +470,7 @@ impl Driver<'_> {
             let name = if pull { "step pull" } else { "step push" };
             let found = operators((r, log, name), |r| {
                 r.fill("work", &mut self.state.work, 0)?;
+                r.fill("still going", &mut self.state.still, 0)?;
                 r.clear("next front", &mut self.told)?;
                 match pull {
                     true => self.pull(r, level, share)?,
@@ -384,6 +481,7 @@ impl Driver<'_> {
             log.book(name, (1, looked), (nodes, arcs), "none");
             std::mem::swap(&mut self.front, &mut self.told);
             std::mem::swap(&mut self.state.visit, &mut self.state.next);
+            std::mem::swap(&mut self.state.going, &mut self.state.still);
             nodes = found.iter().map(|counter| counter >> NODES).sum();
             arcs = found.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
             if nodes == 0 {
@@ -392,17 +490,9 @@ impl Driver<'_> {
         }
     }
 
-    /// Launches each lambda with nothing to do: the first use of one is a meeting of all replicas, and these will not make the same
-    /// steps.
-    fn meet(&mut self, r: &mut Replica) -> Result<()> {
-        self.start(r, 0..0)?;
-        self.push(r, 1, 0)?;
-        self.pull(r, 1, 0)
-    }
-
     /// The sources of a batch have reached themselves, and nobody else.
     fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
-        let State { sources, seen, visit, next, .. } = &mut self.state;
+        let State { sources, seen, visit, next, going, .. } = &mut self.state;
         let args = Args::new()
             .scalar("count", batch.len() as u64)
             .writes("seen", &mut *seen)
@@ -411,11 +501,13 @@ impl Driver<'_> {
         let all = Over::elements(self.g.graph().nodes() * WORDS as usize).whole();
         r.for_all("blank", all, &self.lambdas.blank, args)?;
         r.clear("front", &mut self.front)?;
+        r.fill("going", going, 0)?;
         let args = Args::new()
             .reads("sources", sources)
             .scalar("first", batch.start as u64)
             .writes("seen", seen)
             .writes("visit", visit)
+            .writes("going", going)
             .writes_set("front", &mut self.front);
         r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
     }
@@ -423,58 +515,66 @@ impl Driver<'_> {
     /// Nodes with new bits tell their neighbours. It leaves `visit` empty, which becomes the `next` of the next level.
     fn push(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Driver { g, backward, state, front, told, lambdas, .. } = self;
-        let State { seen, visit, next, far, harmonic, reached, farthest, work, .. } = state;
+        let State { seen, visit, next, .. } = state;
         let over = Over::frontier(g, front).whole();
-        match backward {
-            false => {
-                let args =
-                    Args::new().reads("visit", visit).reads("seen", seen).writes("next", next);
-                r.advance("tell", over, &lambdas.tell, args, Advance::default().output(told))?;
-            }
-            true => {
-                let args = Args::new()
-                    .reads("visit", visit)
-                    .reads("seen", seen)
-                    .writes("next", next)
-                    .writes_set("news", told);
-                r.for_all("tell back", over, &lambdas.tell_back, args)?;
-            }
-        }
+        let args = Args::new().reads("visit", visit).reads("seen", seen).writes("next", next);
+        let how = Advance { backward: *backward, ..Advance::default() };
+        r.advance("tell", over, &lambdas.tell, args, how.output(told))?;
         r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", visit))?;
-        let args = Args::new()
-            .scalar("level", level)
-            .scalar("share", share)
-            .writes("next", next)
-            .writes("seen", seen)
-            .writes("far", far)
-            .writes("harmonic", harmonic)
-            .writes("reached", reached)
-            .writes("farthest", farthest)
-            .writes("work", work);
+        let args = counting(state, level, share).0;
         r.for_all("take", Over::frontier(g, told).whole(), &lambdas.take, args)
     }
 
     /// Nodes that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
-        let Driver { g, backward, state, front, told, lambdas, .. } = self;
-        let State { seen, visit, next, far, harmonic, reached, farthest, work, .. } = state;
-        let args = Args::new()
-            .scalar("backward", u32::from(*backward))
-            .scalar("level", level)
-            .scalar("share", share)
-            .reads("visit", visit)
-            .writes("next", next)
-            .writes("seen", seen)
+        let Driver { g, backward, state, heavy, any_heavy, front, told, lambdas, .. } = self;
+        let State { seen, visit, next, going, .. } = state;
+        let over = Over::frontier(g, front).whole();
+        if *any_heavy {
+            let lacking =
+                Args::new().reads_set("heavy", heavy).reads("going", going).reads("seen", seen);
+            let args = Args::new()
+                .reads("visit", visit)
+                .reads("going", going)
+                .reads("seen", seen)
+                .writes("next", next);
+            let how = Advance { backward: *backward, ..Advance::default() }.pull();
+            r.advance("ask", over, &lambdas.ask, args, how.only(&lambdas.lacks, lacking))?;
+            let args = counting(state, level, share).0.writes_set("news", told);
+            r.for_all("look", Over::frontier(g, heavy).whole(), &lambdas.look, args)?;
+        }
+        let (args, visit, going) = counting(state, level, share);
+        let args = args
             .writes_set("news", told)
-            .writes("far", far)
-            .writes("harmonic", harmonic)
-            .writes("reached", reached)
-            .writes("farthest", farthest)
-            .writes("work", work);
+            .reads_set("heavy", heavy)
+            .scalar("backward", u32::from(*backward))
+            .reads("visit", visit)
+            .reads("going", going);
         r.for_all("hear", Over::nodes(g).whole(), &lambdas.hear, args)?;
-        let args = Args::new().writes("visit", visit);
-        r.for_all("forget", Over::frontier(g, front).whole(), &lambdas.forget, args)
+        r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", &mut state.visit))
     }
+}
+
+/// What a node that counts what is new reads and writes; then `visit` and `going`.
+fn counting(
+    state: &mut State,
+    level: u32,
+    share: u64,
+) -> (Args<'_>, &Replicated<u64>, &Replicated<u64>) {
+    let State { visit, next, seen, going, still, far, harmonic, reached, farthest, work, .. } =
+        state;
+    let args = Args::new()
+        .scalar("level", level)
+        .scalar("share", share)
+        .writes("next", next)
+        .writes("seen", seen)
+        .writes("still", still)
+        .writes("far", far)
+        .writes("harmonic", harmonic)
+        .writes("reached", reached)
+        .writes("farthest", farthest)
+        .writes("work", work);
+    (args, visit, going)
 }
 
 #[cfg(test)]
@@ -486,9 +586,11 @@ mod tests {
         if !crate::operator::has_nvrtc() {
             return;
         }
-        for lambda in [blank(), start(), tell_back(), forget(), take(), hear()] {
+        for lambda in [blank(), start(), long_row(), forget(), take(), hear(), look()] {
             lambda.compile("sm_90").unwrap();
         }
         tell().compile("sm_90").unwrap();
+        ask().compile("sm_90").unwrap();
+        lacks().compile("sm_90").unwrap();
     }
 }
