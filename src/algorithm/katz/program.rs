@@ -128,13 +128,8 @@ impl Driver<'_> {
         let State { value, next } = state;
         let args = Args::new().writes("next", next).scalar("alpha", *alpha);
         let fold = Fold::then(renew, args, MergeOp::Sum).backward();
-        r.neighbor_reduce(
-            "sum",
-            nodes(g, *whole),
-            incoming,
-            Args::new().reads("value", value),
-            fold,
-        )
+        let args = Args::new().reads("value", value);
+        r.neighbor_reduce("sum", nodes(g, *whole), incoming, args, fold)
     }
 
     /// The largest change of a value.
