@@ -266,11 +266,12 @@ class Graph:
         """
         _steps.for_all(self, function, over, arguments)
 
-    def advance(self, function, over=None, /, *, output=None, **arguments):
+    def advance(self, function, over=None, /, *, output=None, backward=False, **arguments):
         """Runs a :func:`function` of arcs, which returns bool, along the arcs out of nodes or out of a set; returns the
-        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added.
+        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added. `backward`: along the
+        arcs into them: `u` is the node, and `v` where the arc comes from.
         """
-        return _steps.advance(self, function, over, output, arguments)
+        return _steps.advance(self, function, over, output, backward, arguments)
 
     def neighbor_reduce(self, function, output, over=None, /, *, by="sum", backward=False, **arguments):
         """Folds what a :func:`function` of arcs returns over the arcs out of each node, into `output`, an :class:`Array` of nodes.

@@ -80,7 +80,8 @@ class Held:
 class Array(Held):
     """An array with a copy on every replica, made by :meth:`Graph.array`.
 
-    `len(x)`, `x.dtype`, `x.merge`; `x.numpy()` has its values, `x.assign(values)` and `x.fill(value)` set them.
+    `len(x)`, `x.dtype`, `x.merge`; `x.numpy()` has its values, `x.assign(values)` and `x.fill(value)` set them. CuPy and PyTorch take
+    it as it lies on a GPU.
     """
 
     __slots__ = ("dtype", "merge", "_length", "_of")
@@ -107,6 +108,17 @@ class Array(Held):
         if value.ndim:
             raise InputError(f"fill takes one value, and {value.ndim} dimensions are given; use assign")
         self._put(np.full(len(self), _arrays.fitting(value, self.dtype)))
+
+    @property
+    def __cuda_array_interface__(self):
+        """The copy of the first GPU, for `cupy.asarray` and `torch.as_tensor(x, device="cuda")`, without a copy: it changes as steps
+        change it. What is written there other GPUs do not see, so write with one GPU alone. On the CPU there is none.
+        """
+        with InUse((self._whole(),), ()):
+            address = self._core.address()
+        if address is None:
+            raise AttributeError("the array is on the CPU; use numpy()")
+        return {"shape": (len(self),), "typestr": self.dtype.str, "data": (address, False), "strides": None, "stream": None, "version": 3}
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:

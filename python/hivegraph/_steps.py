@@ -293,7 +293,7 @@ def for_all(graph, function, over, arguments):
     step.run()
 
 
-def advance(graph, function, over, output, arguments):
+def advance(graph, function, over, output, backward, arguments):
     step = Step(graph, "advance", function, arguments)
     step.over, step.returns = _ranged(step, over), "bool"
     if not function.arcs:
@@ -304,7 +304,7 @@ def advance(graph, function, over, output, arguments):
         output = place.node_set(None, "or")
     if not isinstance(output, NodeSet):
         raise InputError(f"{step.where}output is {type(output).__name__}; give a set: g.node_set()")
-    step.output = output
+    step.output, step.backward = output, bool(backward)
     step.run()
     return output
 

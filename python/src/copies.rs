@@ -227,6 +227,12 @@ impl Copies {
         })
     }
 
+    /// Where replica 0's copy is on its GPU.
+    fn address(&self) -> Option<u64> {
+        let copy = self.0.read(0);
+        each!(&copy.values, array => array.device_address(), set => set.words().device_address())
+    }
+
     /// Gives all copies values (a set: its words), as many as there are, of which these are the bytes.
     fn assign(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let held = self.0.clone();

@@ -203,7 +203,8 @@ impl Step {
                 let Some(Values::Set(set)) = to else {
                     return Err(Error::machine("an advance without a set; this is a bug"));
                 };
-                r.advance(label, over, lambda, args, Advance::default().output(set))?;
+                let how = Advance { backward: self.backward, ..Advance::default() };
+                r.advance(label, over, lambda, args, how.output(set))?;
             }
             What::U32(lambda) => fold!(lambda, U32),
             What::U64(lambda) => fold!(lambda, U64),

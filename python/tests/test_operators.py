@@ -129,6 +129,38 @@ def test_folds_are_those_of_scipy(skewed, devices):
     assert np.allclose(out.numpy(), g.to_scipy().T @ x, rtol=1e-5)
 
 
+def test_other_libraries_see_what_lies_on_a_gpu(skewed, devices):
+    x = skewed.array(np.arange(skewed.nodes, dtype=np.float32), devices=devices)
+    if devices.startswith("host"):
+        assert not hasattr(x, "__cuda_array_interface__")
+        return
+    cupy = pytest.importorskip("cupy")
+    view = cupy.asarray(x)
+    assert np.array_equal(cupy.asnumpy(view), x.numpy())
+    skewed.for_all(scaled, x, x=x, y=(y := skewed.array("f4", devices=devices)), by=2.0)
+    assert np.array_equal(cupy.asnumpy(cupy.asarray(y)), 2 * np.arange(skewed.nodes))
+    x.fill(7)
+    assert (cupy.asnumpy(view) == 7).all()
+
+
+@hg.function(cuda="return x[u] > x[v];")
+def above(u, v, x: hg.Reads):
+    return x[u] > x[v]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_advances_along_the_arcs_and_against_them(skewed, devices, backward):
+    g = skewed
+    x = np.random.default_rng(4).random(g.nodes).astype(np.float32)
+    offsets, v, _ = g.to_csr()
+    u = np.repeat(np.arange(g.nodes, dtype=np.uint32), np.diff(offsets))
+    u, v = (v, u) if backward else (u, v)
+    some = np.arange(0, g.nodes, 3)
+    arcs = np.isin(u, some) & (x[u] > x[v])
+    held, over = g.array(x, devices=devices), g.node_set(some, devices=devices)
+    assert np.array_equal(g.advance(above, over, x=held, backward=backward).numpy(), np.unique(v[arcs]))
+
+
 @pytest.mark.parametrize("by, fold, nothing", [("min", np.minimum, 2**63 + 5), ("max", np.maximum, 0), ("or", np.bitwise_or, 0), ("sum", np.add, 0)])
 def test_each_fold(skewed, devices, by, fold, nothing):
     g = skewed
@@ -538,6 +570,8 @@ def test_random_graphs(seed):
         fold.at(expected[-1], v[arcs], x[u[arcs]])
     expected.append(np.bincount(v[arcs], minlength=n))
     expected.append(np.unique(v[arcs][x[u[arcs]] > x[v[arcs]]]))
+    back = np.isin(v, some)
+    expected.append(np.unique(u[back][x[v[back]] > x[u[back]]]))
     for devices in ("host:1", "host:2", "host:5"):
         held, over, got = g.array(x, devices=devices), g.node_set(some, devices=devices), []
         for kind, merge in enumerate(merges):
@@ -546,7 +580,7 @@ def test_random_graphs(seed):
             got.append(merged.numpy())
         count = g.array("u4", merge="sum", devices=devices)
         g.for_all(counted, over, count=count)
-        got += [count.numpy(), g.advance(says, over, x=held).numpy()]
+        got += [count.numpy(), g.advance(says, over, x=held).numpy(), g.advance(says, over, x=held, backward=True).numpy()]
         assert all(np.array_equal(ours, theirs) for ours, theirs in zip(got, expected, strict=True)), (n, devices)
 
 

@@ -135,10 +135,16 @@ impl<T: Element> Replicated<T> {
         }
     }
 
+    /// Where element 0 is in the memory of the replica's GPU, `None` on the host: for other libraries that look at the values
+    /// between two steps, as long as the array is there.
+    pub fn device_address(&self) -> Option<u64> {
+        self.device().map(DeviceBuffer::pointer)
+    }
+
     /// The device address of element 0, for a step on a device.
     pub(crate) fn on_device(&self) -> Result<u64> {
         let elsewhere = || Error::machine(format!("{} is on the host; this is a bug", self.label));
-        self.device().map(DeviceBuffer::pointer).ok_or_else(elsewhere)
+        self.device_address().ok_or_else(elsewhere)
     }
 
     /// Zeroes it, on a device when what was queued before has ended.
@@ -153,7 +159,7 @@ impl<T: Element> Replicated<T> {
 
     /// The device address of element 0, 0 on the host.
     pub(crate) fn address(&self) -> u64 {
-        self.device().map_or(0, DeviceBuffer::pointer)
+        self.device_address().unwrap_or(0)
     }
 
     /// A copy of the values in host memory; on a device this waits for the replica's stream.
