@@ -72,7 +72,8 @@ class Result:
 class Array:
     """An array with a copy on every replica, made by :meth:`Graph.array`.
 
-    `len(x)`, `x.dtype`, `x.merge`; `x.numpy()` has its values, `x.assign(values)` and `x.fill(value)` set them."""
+    `len(x)`, `x.dtype`, `x.merge`; `x.numpy()` has its values, `x.assign(values)` and `x.fill(value)` set them. CuPy and PyTorch take
+    it as it lies on a GPU."""
     def numpy(self) -> Any:
         """`[len]` its values, as the last step left them: a copy."""
     def assign(self, values) -> Any:
@@ -204,9 +205,10 @@ class Graph:
 
         `over`: nodes [default], a :class:`NodeSet`, 'arcs', a number of indices, or an :class:`Array`, for its elements. A function of
         arcs runs over those out of the nodes. Arguments are arrays, sets and numbers, by the function's names."""
-    def advance(self, function, over=None, /, *, output=None, **arguments) -> Any:
+    def advance(self, function, over=None, /, *, output=None, backward=False, **arguments) -> Any:
         """Runs a :func:`function` of arcs, which returns bool, along the arcs out of nodes or out of a set; returns the
-        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added."""
+        :class:`NodeSet` of the neighbours `v` for which it says yes. `output`: a set to which these are added. `backward`: along the
+        arcs into them: `u` is the node, and `v` where the arc comes from."""
     def neighbor_reduce(self, function, output, over=None, /, *, by='sum', backward=False, **arguments) -> Any:
         """Folds what a :func:`function` of arcs returns over the arcs out of each node, into `output`, an :class:`Array` of nodes.
 
