@@ -293,11 +293,10 @@ __device__ void pull_hubs(const Shape& s, const Graph& g, const F& f, const W& w
 template <typename F, typename W>
 __device__ void either(const Shape& s, const Graph& g, const F& f, const W& wanted, const Set& out) {
     if (!is_few(s)) {
-        Shape in = s;
         // The slices are those of rows that arcs go out of.
-        if (rows_in(g).offsets != rows_out(g).offsets) in.slice_last = in.slice_first;
-        pull_hubs(in, g, f, wanted, s.bits, out);
-        return pull(in, g, f, wanted, s.bits, out);
+        Shape whole = s;
+        whole.slice_last = whole.slice_first;
+        return pull(whole, g, f, wanted, s.bits, out);
     }
     Push<F, W> push{f, g, out, wanted};
     hub_arcs(s, rows_out(g), push);
