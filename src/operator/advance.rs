@@ -42,7 +42,8 @@ pub struct Advance<'a> {
     pub only: Option<(&'a Lambda<bool>, Args<'a>)>,
     /// Where nodes that the lambda said yes to are put (beside those that are there); to be merged by OR.
     pub output: Option<&'a mut Frontier>,
-    /// Along arcs against their direction: what arcs come into is called source. Needs the rows backward.
+    /// Along arcs against their direction: what arcs come into is called source, and the place of an arc is that in the rows backward,
+    /// which have to be there.
     pub backward: bool,
 }
 
@@ -79,7 +80,7 @@ impl Replica {
     /// copy of the output until that is merged.
     ///
     /// # Errors
-    /// As [`Replica::for_all`]; a pull without rows backward.
+    /// As [`Replica::for_all`]; a pull, or an advance backward, without rows backward.
     pub fn advance(
         &mut self,
         label: &'static str,

@@ -331,7 +331,8 @@ impl Replica {
                 met.clear();
             }
             let other = call.other.as_ref().map_or(0, |other| other.body.id);
-            if met.insert((call.body.id, other, call.operator as u64 | u64::from(call.fold) << 8)) {
+            let form = u64::from(call.fold) << 1 | u64::from(call.backward);
+            if met.insert((call.body.id, other, call.operator as u64 | form << 8)) {
                 self.meet_for(call)?;
             }
         }
@@ -341,10 +342,12 @@ impl Replica {
             // A filter is asked about neighbours, and the arcs of a pull come from anywhere.
             let [strange, asked] = call.operator.strangers();
             let other = call.other.as_ref().map(|other| (other.body, other.args, asked));
+            // Rows backward are other rows, unless the graph is symmetric: their places are no replica's.
+            let rows = call.over.graph.filter(|g| !call.backward || g.graph().is_symmetric());
             for (body, args, strange) in [(call.body, call.args, strange)].into_iter().chain(other)
             {
                 let at_arcs = body.elsewhere.iter().any(|(_, arcs)| *arcs);
-                let arcs = call.over.graph.filter(|_| at_arcs).map(Resident::arc_chunks);
+                let arcs = rows.filter(|_| at_arcs).map(Resident::arc_chunks);
                 args.note((body, strange), (call.over.length(), split), arcs.as_ref());
             }
         }
