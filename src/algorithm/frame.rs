@@ -219,7 +219,7 @@ fn repeated(r: &mut Replica, options: &RunOptions, body: &mut impl Run) -> Resul
     for run in 0..warmup + u64::from(options.runs) {
         let start = Instant::now();
         body.reset(r, run)?;
-        r.settle()?;
+        r.settle_all()?;
         let reset = start.elapsed().as_secs_f64() * 1e3;
         r.meet_as(run);
         r.agree("start of a run", [run, 0, 0, 0])?;

@@ -673,6 +673,13 @@ impl Replica {
         settled
     }
 
+    /// [`Replica::settle`], and arrays that are being cleared, too.
+    pub(crate) fn settle_all(&mut self) -> Result<()> {
+        let settled = self.quiet();
+        self.seat.rendezvous.done(self.seat.rank);
+        settled
+    }
+
     /// Waits for everything on the stream, arrays being cleared too.
     pub(super) fn quiet(&mut self) -> Result<()> {
         if let Backend::Cuda(device) = &self.backend {
