@@ -24,7 +24,8 @@
 //! summed: whole numbers, and fractions of a fixed unit, so that the bits are the same on any number of replicas. With `--merge
 //! redundant` each searches from all sources.
 //!
-//! **Arrays.** `seen, visit, next: [n, 4] u64`, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
+//! **Arrays.** `seen, visit, next: [n, 4] u64`, `work, past: [516] u64` (counters, and the sources that reach anybody) and the set of
+//! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
 //! SUM; `farthest: [n] u32`, replicated, MAX.
 //!
 //! **Source.** Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann, Vo, "The more the merrier: efficient multi-source graph

@@ -24,6 +24,8 @@ const COUNTERS: u32 = 64;
 const APART: u32 = 8;
 /// A counter has nodes from this bit on, and the arcs out of them below.
 const NODES: u32 = 36;
+/// Behind the counters are WORDS words: the sources that reach anybody in the level.
+const REACHING: u64 = (COUNTERS * APART) as u64;
 
 /// Rows up to so many arcs are pulled by a thread each, longer ones by many. On a GPU all wait for the longest; on a host a thread
 /// that pulls a row keeps the node's words in registers.
@@ -44,12 +46,10 @@ replicated_arrays! {
         visit: Replicated<u64> = "visit", Gather, |s| s.0 * WORDS as usize;
         /// `[n, WORDS]` those that do in this level.
         next: Replicated<u64> = "next visit", Gather, |s| s.0 * WORDS as usize;
-        /// What nodes with new bits add to.
-        work: Replicated<u64> = "work", Gather, |_| (COUNTERS * APART) as usize;
-        /// `[WORDS]` sources that have reached anybody in the last level: nobody else will hear of the others.
-        going: Replicated<u64> = "going", Gather, |_| WORDS as usize;
-        /// `[WORDS]` those that do in this level.
-        still: Replicated<u64> = "still going", Gather, |_| WORDS as usize;
+        /// What nodes with new bits add to, counters and sources.
+        work: Replicated<u64> = "work", Gather, |_| REACHING as usize + WORDS as usize;
+        /// That of the last level: nobody will hear of sources that reached nobody.
+        past: Replicated<u64> = "past work", Gather, |_| REACHING as usize + WORDS as usize;
         /// `[n]` the sum of distances.
         far: Replicated<u64> = "far", Sum, |s| s.0;
         /// `[n]` the sum of 1 / distance, in units.
@@ -104,7 +104,7 @@ fn start(
     first: u64,
     seen: Writes<u64>,
     visit: Writes<u64>,
-    going: Writes<u64>,
+    past: Writes<u64>,
     front: Writes<NodeSet>,
 ) {
     let v = sources[first + i];
@@ -112,7 +112,7 @@ fn start(
     let bit = 1_u64 << (i % 64_u64);
     seen.or(word, bit);
     visit.or(word, bit);
-    going.or(i / 64_u64, bit);
+    past.or(REACHING + i / 64_u64, bit);
     front.insert(v);
 }
 
@@ -130,27 +130,32 @@ fn tell(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) 
     news
 }
 
+/// The arcs out of v, or, `against`, those into it.
+#[device]
+fn arcs_of(g: GraphView, v: u32, against: bool) -> u64 {
+    if against {
+        return g.in_degree(v);
+    }
+    g.degree(v)
+}
+
 /// Lists the nodes whose rows are long. `backward`: the rows of arcs out of them, else of those into them.
 #[lambda]
 fn long_row(v: u32, g: GraphView, backward: u32, heavy: Writes<NodeSet>) {
-    let mut arcs = g.in_degree(v);
-    if backward != 0_u32 {
-        arcs = g.degree(v);
-    }
-    if arcs > LIGHT {
+    if arcs_of(g, v, backward == 0_u32) > LIGHT {
         heavy.insert(v);
     }
 }
 
 /// Whether v has a long row, and may hear of a source that it has not heard of.
 #[lambda]
-fn lacks(v: u32, heavy: Reads<NodeSet>, going: Reads<u64>, seen: Reads<u64>) -> bool {
+fn lacks(v: u32, heavy: Reads<NodeSet>, past: Reads<u64>, seen: Reads<u64>) -> bool {
     if !heavy.contains(v) {
         return false;
     }
     let mut lacking = 0_u64;
     for k in 0_u64..WORDS as u64 {
-        lacking |= going[k] & !seen[v as u64 * WORDS as u64 + k];
+        lacking |= past[REACHING + k] & !seen[v as u64 * WORDS as u64 + k];
     }
     lacking != 0_u64
 }
@@ -161,14 +166,14 @@ fn ask(
     u: u32,
     v: u32,
     visit: Reads<u64>,
-    going: Reads<u64>,
+    past: Reads<u64>,
     seen: Reads<u64>,
     next: Writes<u64>,
 ) -> bool {
     let mut lacking = 0_u64;
     for k in 0_u64..WORDS as u64 {
         let has = next[v as u64 * WORDS as u64 + k];
-        let lacks = going[k] & !seen[v as u64 * WORDS as u64 + k] & !has;
+        let lacks = past[REACHING + k] & !seen[v as u64 * WORDS as u64 + k] & !has;
         let bits = visit[u as u64 * WORDS as u64 + k] & lacks;
         if bits != 0_u64 {
             next.or(v as u64 * WORDS as u64 + k, bits);
@@ -191,11 +196,11 @@ fn forget(v: u32, visit: Writes<u64>) {
 fn count(
     g: GraphView,
     v: u32,
+    backward: u32,
     level: u32,
     share: u64,
     next: Writes<u64>,
     seen: Writes<u64>,
-    still: Writes<u64>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
     reached: Writes<u32>,
@@ -208,8 +213,8 @@ fn count(
         if bits != 0_u64 {
             many += bits.count_ones() as u64;
             seen[v as u64 * WORDS as u64 + k] |= bits;
-            if bits & !still[k] != 0_u64 {
-                still.or(k, bits);
+            if bits & !work[REACHING + k] != 0_u64 {
+                work.or(REACHING + k, bits);
             }
         }
     }
@@ -220,7 +225,7 @@ fn count(
     harmonic[v] += many * share;
     reached[v] += many as u32;
     farthest[v] = farthest[v].max(level);
-    work.add(v % COUNTERS * APART, (1_u64 << NODES) + g.degree(v));
+    work.add(v % COUNTERS * APART, (1_u64 << NODES) + arcs_of(g, v, backward != 0_u32));
     true
 }
 
@@ -229,18 +234,18 @@ fn count(
 fn take(
     v: u32,
     g: GraphView,
+    backward: u32,
     level: u32,
     share: u64,
     next: Writes<u64>,
     seen: Writes<u64>,
-    still: Writes<u64>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<u32>,
     work: Writes<u64>,
 ) {
-    count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work);
+    count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work);
 }
 
 /// A node with a short row asks the neighbours until no source is left that it may hear of, and counts what is new. `backward`: those
@@ -254,10 +259,9 @@ fn hear(
     level: u32,
     share: u64,
     visit: Reads<u64>,
-    going: Reads<u64>,
+    past: Reads<u64>,
     next: Writes<u64>,
     seen: Writes<u64>,
-    still: Writes<u64>,
     news: Writes<NodeSet>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
@@ -267,10 +271,10 @@ fn hear(
 ) {
     // The words of a node, WORDS of them; bits of sources that it need not ask for are set.
     let at = v as u64 * WORDS as u64;
-    let had_a = seen[at] | !going[0_u64];
-    let had_b = seen[at + 1_u64] | !going[1_u64];
-    let had_c = seen[at + 2_u64] | !going[2_u64];
-    let had_d = seen[at + 3_u64] | !going[3_u64];
+    let had_a = seen[at] | !past[REACHING];
+    let had_b = seen[at + 1_u64] | !past[REACHING + 1_u64];
+    let had_c = seen[at + 2_u64] | !past[REACHING + 2_u64];
+    let had_d = seen[at + 3_u64] | !past[REACHING + 3_u64];
     if had_a & had_b & had_c & had_d == u64::MAX || heavy.contains(v) {
         return;
     }
@@ -311,7 +315,7 @@ fn hear(
         next[at + 2_u64] = c;
         next[at + 3_u64] = d;
         news.insert(v);
-        count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work);
+        count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work);
     }
 }
 
@@ -320,11 +324,11 @@ fn hear(
 fn look(
     v: u32,
     g: GraphView,
+    backward: u32,
     level: u32,
     share: u64,
     next: Writes<u64>,
     seen: Writes<u64>,
-    still: Writes<u64>,
     news: Writes<NodeSet>,
     far: Writes<u64>,
     harmonic: Writes<u64>,
@@ -332,7 +336,7 @@ fn look(
     farthest: Writes<u32>,
     work: Writes<u64>,
 ) {
-    if count(g, v, level, share, next, seen, still, far, harmonic, reached, farthest, work) {
+    if count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work) {
         news.insert(v);
     }
 }
@@ -470,7 +474,6 @@ impl Driver<'_> {
             let name = if pull { "step pull" } else { "step push" };
             let found = operators((r, log, name), |r| {
                 r.fill("work", &mut self.state.work, 0)?;
-                r.fill("still going", &mut self.state.still, 0)?;
                 r.clear("next front", &mut self.told)?;
                 match pull {
                     true => self.pull(r, level, share)?,
@@ -481,9 +484,10 @@ impl Driver<'_> {
             log.book(name, (1, looked), (nodes, arcs), "none");
             std::mem::swap(&mut self.front, &mut self.told);
             std::mem::swap(&mut self.state.visit, &mut self.state.next);
-            std::mem::swap(&mut self.state.going, &mut self.state.still);
-            nodes = found.iter().map(|counter| counter >> NODES).sum();
-            arcs = found.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
+            std::mem::swap(&mut self.state.work, &mut self.state.past);
+            let counters = &found[..REACHING as usize];
+            nodes = counters.iter().map(|counter| counter >> NODES).sum();
+            arcs = counters.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
             if nodes == 0 {
                 return Ok(());
             }
@@ -492,7 +496,7 @@ impl Driver<'_> {
 
     /// The sources of a batch have reached themselves, and nobody else.
     fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
-        let State { sources, seen, visit, next, going, .. } = &mut self.state;
+        let State { sources, seen, visit, next, past, .. } = &mut self.state;
         let args = Args::new()
             .scalar("count", batch.len() as u64)
             .writes("seen", &mut *seen)
@@ -501,13 +505,13 @@ impl Driver<'_> {
         let all = Over::elements(self.g.graph().nodes() * WORDS as usize).whole();
         r.for_all("blank", all, &self.lambdas.blank, args)?;
         r.clear("front", &mut self.front)?;
-        r.fill("going", going, 0)?;
+        r.fill("past work", past, 0)?;
         let args = Args::new()
             .reads("sources", sources)
             .scalar("first", batch.start as u64)
             .writes("seen", seen)
             .writes("visit", visit)
-            .writes("going", going)
+            .writes("past", past)
             .writes_set("front", &mut self.front);
         r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
     }
@@ -521,60 +525,59 @@ impl Driver<'_> {
         let how = Advance { backward: *backward, ..Advance::default() };
         r.advance("tell", over, &lambdas.tell, args, how.output(told))?;
         r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", visit))?;
-        let args = counting(state, level, share).0;
+        let args = counting(state, level, share, *backward).0;
         r.for_all("take", Over::frontier(g, told).whole(), &lambdas.take, args)
     }
 
     /// Nodes that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Driver { g, backward, state, heavy, any_heavy, front, told, lambdas, .. } = self;
-        let State { seen, visit, next, going, .. } = state;
+        let State { seen, visit, next, past, .. } = state;
         let over = Over::frontier(g, front).whole();
         if *any_heavy {
             let lacking =
-                Args::new().reads_set("heavy", heavy).reads("going", going).reads("seen", seen);
+                Args::new().reads_set("heavy", heavy).reads("past", past).reads("seen", seen);
             let args = Args::new()
                 .reads("visit", visit)
-                .reads("going", going)
+                .reads("past", past)
                 .reads("seen", seen)
                 .writes("next", next);
             let how = Advance { backward: *backward, ..Advance::default() }.pull();
             r.advance("ask", over, &lambdas.ask, args, how.only(&lambdas.lacks, lacking))?;
-            let args = counting(state, level, share).0.writes_set("news", told);
+            let args = counting(state, level, share, *backward).0.writes_set("news", told);
             r.for_all("look", Over::frontier(g, heavy).whole(), &lambdas.look, args)?;
         }
-        let (args, visit, going) = counting(state, level, share);
+        let (args, visit, past) = counting(state, level, share, *backward);
         let args = args
             .writes_set("news", told)
             .reads_set("heavy", heavy)
-            .scalar("backward", u32::from(*backward))
             .reads("visit", visit)
-            .reads("going", going);
+            .reads("past", past);
         r.for_all("hear", Over::nodes(g).whole(), &lambdas.hear, args)?;
         r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", &mut state.visit))
     }
 }
 
-/// What a node that counts what is new reads and writes; then `visit` and `going`.
+/// What a node that counts what is new reads and writes; then `visit` and `past`.
 fn counting(
     state: &mut State,
     level: u32,
     share: u64,
+    backward: bool,
 ) -> (Args<'_>, &Replicated<u64>, &Replicated<u64>) {
-    let State { visit, next, seen, going, still, far, harmonic, reached, farthest, work, .. } =
-        state;
+    let State { visit, next, seen, far, harmonic, reached, farthest, work, past, .. } = state;
     let args = Args::new()
+        .scalar("backward", u32::from(backward))
         .scalar("level", level)
         .scalar("share", share)
         .writes("next", next)
         .writes("seen", seen)
-        .writes("still", still)
         .writes("far", far)
         .writes("harmonic", harmonic)
         .writes("reached", reached)
         .writes("farthest", farthest)
         .writes("work", work);
-    (args, visit, going)
+    (args, visit, past)
 }
 
 #[cfg(test)]
