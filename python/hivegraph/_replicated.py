@@ -111,13 +111,15 @@ class Array(Held):
 
     @property
     def __cuda_array_interface__(self):
-        """The copy of the first GPU, for `cupy.asarray` and `torch.as_tensor(x, device="cuda")`, without a copy: it changes as steps
-        change it. What is written there other GPUs do not see, so write with one GPU alone. On the CPU there is none.
+        """The copy of the first GPU, for `cupy.asarray` and, on torch's current GPU, `torch.as_tensor(x, device="cuda")`: a view, which
+        changes as steps change it. Steps do not wait for other libraries: before the next step, and before the array goes, wait until
+        these have done with it (`cupy.cuda.Device().synchronize()`, `torch.cuda.synchronize()`). What is written there other GPUs do
+        not see, so write with one GPU alone. On the CPU there is none.
         """
+        if not self._place.on_gpus:
+            raise AttributeError("the array is on the CPU; use numpy()")
         with InUse((self._whole(),), ()):
             address = self._core.address()
-        if address is None:
-            raise AttributeError("the array is on the CPU; use numpy()")
         return {"shape": (len(self),), "typestr": self.dtype.str, "data": (address, False), "strides": None, "stream": None, "version": 3}
 
     def __array__(self, dtype=None, copy=None):

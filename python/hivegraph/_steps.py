@@ -48,6 +48,7 @@ class Step:
         return f"{self.name} of {self.function.name}: "
 
     def run(self):
+        self.refuse_places()
         read, written = list(self.reads.values()), list(self.writes.values())
         if isinstance(self.over, NodeSet):
             read.append(self.over)
@@ -79,6 +80,14 @@ class Step:
                 self.launch(place, written)
             else:
                 self.host(place)
+
+    def refuse_places(self):
+        """Refuses a function that asks for the place of an arc along rows that are not those of the arrays of arcs."""
+        if self.backward and "e" in self.function.elements and not self.graph.is_undirected():
+            raise InputError(
+                f"{self.where}it asks for e, the place of an arc, and goes backward, where arcs of a directed graph have other places; go "
+                "forward, or do without e"
+            )
 
     def owned(self):
         """What arrays have elements that a replica's part of this step owns."""

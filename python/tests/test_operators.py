@@ -24,6 +24,14 @@ def road():
 
 
 @pytest.fixture(scope="module")
+def one_way():
+    """Directed, with a node to which most others have an arc."""
+    rng = np.random.default_rng(8)
+    u, v = rng.integers(0, 900, (2, 5_000))
+    return hg.Graph.from_arcs(np.concatenate([u, np.arange(5, 900)]), np.concatenate([v, np.full(895, 4)]))
+
+
+@pytest.fixture(scope="module")
 def skewed():
     return hg.load("rmat:9", symmetrize="off")
 
@@ -149,8 +157,8 @@ def above(u, v, x: hg.Reads):
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_advances_along_the_arcs_and_against_them(skewed, devices, backward):
-    g = skewed
+def test_advances_along_the_arcs_and_against_them(one_way, devices, backward):
+    g = one_way
     x = np.random.default_rng(4).random(g.nodes).astype(np.float32)
     offsets, v, _ = g.to_csr()
     u = np.repeat(np.arange(g.nodes, dtype=np.uint32), np.diff(offsets))
@@ -506,6 +514,21 @@ def test_threads_use_arrays_of_their_own(road):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert not failures
+
+
+def test_places_of_arcs_are_those_forward(one_way, road):
+    @hg.function()
+    def at(u, e, x: hg.Reads):
+        return x[e]
+
+    for g in (one_way, road):
+        x = g.array(np.arange(g.arcs, dtype=np.uint64), of="arcs", devices="host:2")
+        out = g.array("u8", devices="host:2")
+        g.neighbor_reduce(at, out, by="min", x=x)
+    g.neighbor_reduce(at, out, by="min", backward=True, x=x)
+    out, x = (one_way.array("u8", of=of, devices="host:2") for of in ("nodes", "arcs"))
+    with refused("it asks for e, the place of an arc, and goes backward"):
+        one_way.neighbor_reduce(at, out, by="min", backward=True, x=x)
 
 
 def test_arrays_of_a_closed_fleet_are_lost():
