@@ -123,7 +123,8 @@ impl Replica {
             let on = On::element("bool");
             Other { body: &only.body, on, args }
         });
-        let call = Call { label, operator, over, body, on, other, args: &args, fold: 0, backward };
+        let call = Call::of(label, operator, over, (body, on), &args);
+        let call = Call { other, backward, ..call };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match &only {

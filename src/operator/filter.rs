@@ -99,17 +99,7 @@ impl Replica {
             Order::Kept => Operator::Filter,
             Order::Any => Operator::FilterAny,
         };
-        let call = Call {
-            label,
-            operator,
-            over,
-            body,
-            on,
-            other: None,
-            args: &args,
-            fold: 0,
-            backward: false,
-        };
+        let call = Call::of(label, operator, over, (body, on), &args);
         queue.length = 0;
         let found = self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, queue),

@@ -147,7 +147,8 @@ impl Replica {
             Other { body: &then.body, on, args }
         });
         let args = &args;
-        let call = Call { label, operator, over, body, on, other, args, fold, backward };
+        let call = Call::of(label, operator, over, (body, on), args);
+        let call = Call { other, fold, backward, ..call };
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device::<T>(r, &call, range, op, out.as_deref()),
             Backend::Host(_) => lambda.on_host(args, over.graph, |f| match (out, &then) {
@@ -217,17 +218,7 @@ impl Replica {
         let mine = if world == 1 { 0..tiles } else { split.range(self.rank()) };
         let mut partials = self.take_partials(label, tiles as usize)?;
         let operator = Operator::Reduce;
-        let call = Call {
-            label,
-            operator,
-            over,
-            body,
-            on,
-            other: None,
-            args: &args,
-            fold,
-            backward: false,
-        };
+        let call = Call { fold, ..Call::of(label, operator, over, (body, on), &args) };
         self.labelled(&call, |r, _| match &r.backend {
             Backend::Cuda(_) => tiles_on_device::<T>(r, &call, mine, op, &mut partials),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| {
@@ -304,17 +295,7 @@ impl Replica {
             }
         };
         let operator = Operator::Histogram;
-        let call = Call {
-            label,
-            operator,
-            over,
-            body,
-            on,
-            other: None,
-            args: &args,
-            fold: 0,
-            backward: false,
-        };
+        let call = Call::of(label, operator, over, (body, on), &args);
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => bins_on_device(r, &call, range, &counts),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |bin| {

@@ -47,8 +47,7 @@ impl ForEach for Lambda<()> {
             What::Set(_) => Operator::Set,
         };
         let (body, on) = (&self.body, On::element("void"));
-        let call =
-            Call { label, operator, over, body, on, other: None, args, fold: 0, backward: false };
+        let call = Call::of(label, operator, over, (body, on), args);
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {
@@ -62,17 +61,7 @@ impl ForEach for ArcLambda<()> {
     fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
         let (body, on) = (&self.body, On::arc("void"));
         let over = along_nodes(over, body)?;
-        let call = Call {
-            label,
-            operator: Operator::Arcs,
-            over,
-            body,
-            on,
-            other: None,
-            args,
-            fold: 0,
-            backward: false,
-        };
+        let call = Call::of(label, Operator::Arcs, over, (body, on), args);
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {

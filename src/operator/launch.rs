@@ -164,12 +164,27 @@ pub(super) struct Other<'c> {
     pub args: &'c Args<'c>,
 }
 
-impl Call<'_> {
+impl<'c> Call<'c> {
+    /// Of one lambda, along the arcs, without a fold.
+    pub fn of(
+        label: &'static str,
+        operator: Operator,
+        over: Over<'c>,
+        (body, on): (&'c Body, On),
+        args: &'c Args<'c>,
+    ) -> Call<'c> {
+        Call { label, operator, over, body, on, other: None, args, fold: 0, backward: false }
+    }
+
+    /// The operator, its fold and its direction: what differs between the kernels of the same lambdas.
+    fn kind(&self) -> u64 {
+        (u64::from(self.fold) << 1 | u64::from(self.backward)) << 8 | self.operator as u64
+    }
+
     /// Differs where replicas launch other lambdas.
     fn fingerprint(&self) -> u64 {
         let other = self.other.as_ref().map_or(0, |other| other.body.fingerprint());
-        let fold = u64::from(self.fold) << 16 | u64::from(self.backward) << 15;
-        self.body.fingerprint() ^ fold ^ other.rotate_left(32) ^ self.operator as u64
+        self.body.fingerprint() ^ self.kind() ^ other.rotate_left(32)
     }
 
     /// The parameters of the lambda and of the other one, as kernels take them.
@@ -331,8 +346,7 @@ impl Replica {
                 met.clear();
             }
             let other = call.other.as_ref().map_or(0, |other| other.body.id);
-            let form = u64::from(call.fold) << 1 | u64::from(call.backward);
-            if met.insert((call.body.id, other, call.operator as u64 | form << 8)) {
+            if met.insert((call.body.id, other, call.kind())) {
                 self.meet_for(call)?;
             }
         }
@@ -394,10 +408,7 @@ impl Replica {
         let set = call.over.set().is_some();
         let backward = call.backward;
         let form = Form { parts, wide, graph, set, backward, fold: call.fold };
-        let tag = [wide, graph, set, backward]
-            .iter()
-            .fold(u64::from(call.fold), |tag, is| tag << 1 | u64::from(*is));
-        let tag = tag << 8 | call.operator as u64;
+        let tag = [wide, graph, set].iter().fold(call.kind(), |tag, is| tag << 1 | u64::from(*is));
         let key = (call.body.id, other.map_or(0, |other| other.body.id), tag, parts);
         if let Backend::Cuda(device) = &self.backend
             && let Some(found) = device.loaded(&key)
