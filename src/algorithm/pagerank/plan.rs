@@ -402,21 +402,42 @@ mod tests {
             ("rmat:18,params=gtgraph", false),
             ("star:2^18", false),
         ] {
-            let columns = Columns::new(&generate(spec).unwrap(), Layout::Degree).unwrap();
-            let rows = columns.in_rows();
-            let options = SegmentOptions {
-                width: 48_000,
-                segments: None,
-                teams: None,
-                multiprocessors: 132,
-                l2_bytes: 50 << 20,
-                redundant: true,
-                in_turn: false,
-            };
-            let blocks = RowBlocks::new(rows, options.width);
-            let hubs = Segments::new(rows, &blocks, blocks.count(rows), 1, options);
-            let bins = Bins::new(rows, options.width, LARGEST_BIN, 1).unwrap();
-            assert_eq!(bins_pay(&bins, &hubs, columns.active, 50 << 20), wanted, "{spec}");
+            assert_eq!(pay(&generate(spec).unwrap()), wanted, "{spec}");
         }
+    }
+
+    /// One warp adds up each row that no bin has room for.
+    #[test]
+    fn bins_are_not_for_graphs_with_a_node_that_most_others_follow() {
+        let flat = generate("uniform:2^20").unwrap();
+        let hub = flat.nodes() as u32;
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        for v in 0..hub {
+            let row = flat.neighbors(v as usize).map(|arc| arc.0).chain([hub]);
+            row.for_each(|u| (sources.push(v), targets.push(u)).1);
+            (sources.push(hub), targets.push(v)).1
+        }
+        let graph =
+            Graph::from_arcs(flat.nodes() + 1, &sources, &targets, None, flat.origin.clone());
+        assert!(!pay(&graph.unwrap()));
+    }
+
+    /// Whether bins pay on an H200.
+    fn pay(graph: &Graph) -> bool {
+        let columns = Columns::new(graph, Layout::Degree).unwrap();
+        let rows = columns.in_rows();
+        let options = SegmentOptions {
+            width: 48_000,
+            segments: None,
+            teams: None,
+            multiprocessors: 132,
+            l2_bytes: 50 << 20,
+            redundant: true,
+            in_turn: false,
+        };
+        let blocks = RowBlocks::new(rows, options.width);
+        let hubs = Segments::new(rows, &blocks, blocks.count(rows), 1, options);
+        let bins = Bins::new(rows, options.width, LARGEST_BIN, 1).unwrap();
+        bins_pay(&bins, &hubs, columns.active, 50 << 20)
     }
 }

@@ -40,6 +40,8 @@ const MOST_ROWS: u64 = 1 << 16;
 /// Picoseconds that a GPU takes for an arc of a bin, and for a row.
 const ARC_PS: u64 = 4;
 const ROW_PS: u64 = 12;
+/// Picoseconds that an arc of a long row takes the warp that has the row: what no other warp shortens.
+const WARP_PS: u64 = 8_400;
 /// Picoseconds that two phases take whatever there is to do.
 const PHASES_PS: u64 = 25_000_000;
 
@@ -57,6 +59,8 @@ pub(crate) struct Bins {
     pub split: Split,
     /// Arcs of bins, and of the rows before.
     arcs: [u64; 2],
+    /// The most arcs that one of the rows before has.
+    longest: u64,
 }
 
 impl Bins {
@@ -100,8 +104,10 @@ impl Bins {
         let lengths = split.bounds().windows(2).map(|piece| row(&piece[1]) - row(&piece[0]));
         let (before, all) = (offsets[first as usize], offsets[active]);
         let arcs = [all - before, before];
+        let longest = offsets[..=first as usize].windows(2).map(|row| row[1] - row[0]).max();
+        let longest = longest.unwrap_or(0);
         let split = Split::of_lengths(lengths);
-        Some(Bins { width, segments, capacity, bounds, split, arcs })
+        Some(Bins { width, segments, capacity, bounds, split, arcs, longest })
     }
 
     /// The most bins that rows with so many arcs are cut into.
@@ -131,7 +137,8 @@ impl Bins {
     /// Estimated picoseconds that a GPU takes for all rows, if an arc of a long one takes `far`.
     pub fn cost_ps(&self, far: u64) -> u64 {
         let rows = self.bounds.last().copied().unwrap_or(0);
-        self.arcs[0] * ARC_PS + self.arcs[1] * far + rows * ROW_PS + PHASES_PS
+        let long = self.arcs[1] * far + self.longest * WARP_PS;
+        self.arcs[0] * ARC_PS + long + rows * ROW_PS + PHASES_PS
     }
 
     /// `42 bins of 28,000 values, 3 segments of 48,000 sources`.
