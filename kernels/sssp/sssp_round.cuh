@@ -16,8 +16,7 @@
 #define TILE 512u        // frontier entries in shared memory in a scan round
 #define LANE_ARCS 12u    // arcs that a lane scans alone, after the record, before its warp helps
 #define PULL_BATCH 4u    // HIVE_CAPPED: of these, under way at once
-#define INNER (!HIVE_PACKED && !HIVE_CAPPED)  // whether the longest rows are pulled alone first
-#define INNER_NODES (1u << 18)  // nodes from which they are
+#define INNER (!HIVE_PACKED && !HIVE_CAPPED)  // whether the longest rows may be pulled alone first
 #define INNER_PART 8u    // one in so many, or all hubs
 #define INNER_LEFT 4u    // again and again until fewer than one in so many of them improve
 #define WIDE 4u          // arcs that each lane of a giant's warps has under way
@@ -80,10 +79,12 @@ struct StepArgs {  // @host
     u32 lo, hi;      // the chunk (PUSH: nodes, PULL: nodes), multiples of 32 or the end
     u32 lowest;      // PULL: smallest distance in the frontier
     u32 task;
+    u32 inner;       // the longest rows are pulled alone first
     u32 queued;      // FINISH, GROW: entries already in `queue`, FULL when the bitmap must be swept
     float lightest;  // smallest weight of the graph
     ArcForm form;
     float delta;  // HIVE_CAPPED: width of a window
+    u32 unused;
     Joint joint;               // JOINT alone reads what follows
     u32* dists[REPLICAS];      // everybody's `dist`
     u32* bitmaps[2][REPLICAS];  // and `front` and `next`

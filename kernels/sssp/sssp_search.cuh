@@ -81,7 +81,7 @@ template <bool TOGETHER> __device__ __forceinline__ void step(const StepArgs& a)
             bool all = a.task != PULL;
             if (INNER) {
                 changed = min(changed, lowest);
-                inner = whole && a.active >= INNER_NODES &&
+                inner = whole && a.inner &&
                         (!pulled || nodes > (inner ? inner_end : a.active) / INNER_LEFT);
                 if (!inner) {
                     bound.lowest = __uint_as_float(changed);

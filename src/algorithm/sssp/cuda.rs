@@ -35,6 +35,8 @@ pub(super) struct Workspace {
     pub rounds: Rounds,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
+    /// The longest rows are pulled alone first.
+    inner: bool,
     /// Every seed has arcs: the queue that the seeds make has no hole.
     all_active: bool,
 }
@@ -45,7 +47,7 @@ impl Workspace {
         graph: &DeviceWeighted,
         seeds: &[u32],
         widths: Option<Widths>,
-        [joins, trace, windows, small]: [bool; 4],
+        [joins, trace, windows, small, inner]: [bool; 5],
     ) -> Result<Workspace> {
         let [packed, wide] = graph.options();
         let capped = windows.then(|| "-DHIVE_CAPPED=1".to_string());
@@ -82,6 +84,7 @@ impl Workspace {
             status: Pinned::new(&device.context, 1)?,
             rounds: Rounds::new(device, trace)?,
             queued: UNQUEUED,
+            inner,
             all_active: seeds.iter().all(|s| *s < graph.active),
         })
     }
@@ -173,10 +176,12 @@ impl Workspace {
             hi: (told.chunk.end as u32).min(graph.active),
             lowest: told.known.lowest.to_bits(),
             task: told.task as u32,
+            inner: u32::from(self.inner),
             queued: std::mem::replace(&mut self.queued, UNQUEUED),
             lightest: graph.lightest,
             form: graph.form,
             delta: told.delta,
+            unused: 0,
             joint: told.together.joint,
             dists: told.together.arrays[0],
             bitmaps: [told.together.arrays[1], told.together.arrays[2]],

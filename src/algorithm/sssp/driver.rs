@@ -3,7 +3,7 @@
 use super::cuda::{Workspace, arrays};
 use super::plan::{
     Changes, Exchange, FrontierInfo, Plan, Question, SPARSE, State, StepResult, StepTask, Task,
-    Thresholds,
+    Thresholds, inner_pays,
 };
 use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
         let state = State::allocate(r, layout.nodes)?;
         let joint = matches!(plan, Plan::Joint { .. });
         let small = is_small(layout.out.arc_count(), layout.evenness());
-        let options = [joint, config.run.trace, plan.window().is_some(), small];
+        let options = [joint, config.run.trace, plan.window().is_some(), small, inner_pays(layout)];
         let cuda = |device: &mut _| {
             Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
         };

@@ -11,7 +11,7 @@
 //!   relaxes its in-arcs, lightest first: with L the smallest distance in the frontier, it stops at the first arc with
 //!   fl(w + L) >= dist(v). That takes a few arcs a node, whatever its degree. The first and last rounds push, the heavy ones
 //!   pull: push turns to pull when more than `pull_above` of all arcs leave the frontier, pull to push when no more than
-//!   `push_below` do ([`Turns`]). Where weights are wide, GPUs pull the longest rows alone first.
+//!   `push_below` do ([`Turns`]). Where weights are wide and fine, GPUs pull the longest rows alone first.
 //! * *Windows, then push-pull*, for degrees that are alike, on GPUs. No node is near to all others there, and frontiers that are
 //!   pushed as they come relax most arcs many times. So pushes go by windows of distances, each settled before the next, and
 //!   from early on only along arcs that lead below a cap. When half of the nodes are settled, a pull follows. A node whose
