@@ -89,8 +89,8 @@ pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, ClosenessConfig, FilterConfig, GeoConfig, KatzConfig,
         KcoreConfig, MergeMode, PagerankConfig, Precision, RunOptions, SccConfig, Seeds,
-        SsspConfig, TrianglesConfig, VnConfig, bc, best_ranked, bfs, cc, closeness, filter, geo,
-        katz, kcore, pagerank, scc, sssp, triangles, vn,
+        SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, closeness,
+        filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn, walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

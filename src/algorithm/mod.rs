@@ -41,6 +41,7 @@ pub mod sssp;
 mod start;
 pub mod triangles;
 pub mod vn;
+pub mod walk;
 mod workload;
 
 pub use bc::{BcConfig, Betweenness, bc};
@@ -67,6 +68,7 @@ pub(crate) use start::one_search;
 use start::{files_of, from_nodes, symmetric, targets};
 pub use triangles::{Triangles, TrianglesConfig, triangles};
 pub use vn::{VnConfig, vn};
+pub use walk::{WalkConfig, Walks, walk};
 pub(crate) use workload::Asks;
 pub use workload::{Algorithm, Answer, AnyAnswer, AnyQuery, Checked, Config, Query, Workload};
 #[cfg(test)]

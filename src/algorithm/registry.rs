@@ -1,7 +1,9 @@
 //! All workloads.
 
 use super::workload::Workload;
-use super::{bc, bfs, cc, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn};
+use super::{
+    bc, bfs, cc, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn, walk,
+};
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
 /// `hive estimate` follow from it.
@@ -19,6 +21,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<closeness::ClosenessCentrality>(),
     Workload::new::<pagerank::PageRank>(),
     Workload::new::<katz::Katz>(),
+    Workload::new::<walk::RandomWalk>(),
 ];
 
 /// The workload of a sweep that names none.

@@ -20,6 +20,7 @@ mod pagerank;
 mod scc;
 mod sssp;
 mod triangles;
+mod walk;
 
 pub use bc::{BetweennessCheck, BetweennessQuestion, bc};
 pub use bfs::{LevelsCheck, bfs};
@@ -35,6 +36,7 @@ pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use scc::scc;
 pub use sssp::{PathsCheck, PathsFound, distances_bits_equal, sssp};
 pub use triangles::{TrianglesCheck, triangles};
+pub use walk::{WalkFound, WalkQuestion, walk};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;

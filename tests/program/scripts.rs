@@ -297,9 +297,9 @@ fn what_a_script_cannot_use_is_refused_in_a_line() {
     assert!(of("hive-run.sh", &["nothing"], &[]).contains("neither a file nor a preset"));
     let no_hive = of("hive-test.sh", &["cc"], &[("HIVE_BIN", "/no/hive")]);
     assert!(no_hive.contains("build it with cargo"));
-    let no_walk = "there is no workload 'walk'; `hive list` names them";
-    assert!(of("hive-test.sh", &["walk"], &[]).contains(no_walk));
-    assert!(of("hive-mgpu-run.sh", &["2"], &[("APPS", "walk")]).contains(no_walk));
+    let no_such = "there is no workload 'stroll'; `hive list` names them";
+    assert!(of("hive-test.sh", &["stroll"], &[]).contains(no_such));
+    assert!(of("hive-mgpu-run.sh", &["2"], &[("APPS", "stroll")]).contains(no_such));
 }
 
 #[test]

@@ -18,3 +18,4 @@ mod scc;
 mod spatial_median;
 mod sssp;
 mod triangles;
+mod walk;
