@@ -87,10 +87,10 @@ pub use error::{Error, Result};
 /// operators for users' own functions, fleets, graphs and errors.
 pub mod prelude {
     pub use crate::algorithm::{
-        BcConfig, BfsConfig, CcConfig, ClosenessConfig, FilterConfig, GeoConfig, KatzConfig,
-        KcoreConfig, MergeMode, PagerankConfig, Precision, RunOptions, SccConfig, Seeds,
-        SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, closeness,
-        filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn, walk,
+        BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, FilterConfig, GeoConfig,
+        KatzConfig, KcoreConfig, MergeMode, PagerankConfig, Precision, RunOptions, SccConfig,
+        Seeds, SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp,
+        closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn, walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

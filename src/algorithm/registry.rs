@@ -2,7 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn, walk,
+    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn,
+    walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -14,6 +15,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<bfs::Bfs>(),
     Workload::new::<cc::Cc>(),
     Workload::new::<scc::Scc>(),
+    Workload::new::<cdlp::Cdlp>(),
     Workload::new::<kcore::Kcore>(),
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<filter::Filter>(),

@@ -126,11 +126,13 @@ pub struct LdbcExample {
     pub ranks: Vec<f64>,
     /// The node that is named as each node's weakly connected component.
     pub components: Vec<u32>,
+    /// The node whose id is each node's label, after 2 iterations.
+    pub communities: Vec<u32>,
 }
 
 /// Damping of [`LdbcExample::ranks`].
 pub const LDBC_DAMPING: f64 = 0.85;
-/// Iterations of [`LdbcExample::ranks`].
+/// Iterations of [`LdbcExample::ranks`] and [`LdbcExample::communities`].
 pub const LDBC_ITERATIONS: u32 = 2;
 
 /// Both example graphs; none, and said so, where the data folder is not. `options` say how the graphs are
@@ -166,13 +168,16 @@ fn ldbc_example(
         level => level as u32,
     };
     let node = |id: u64| graph.node_of_input_id(id).unwrap();
+    let nodes =
+        |what| values(what).into_iter().map(|id| node(id.parse().unwrap())).collect::<Vec<_>>();
     LdbcExample {
         name,
         source: node(source),
         levels: values("BFS").into_iter().map(level).collect(),
         distances: numbers("SSSP"),
         ranks: numbers("PR"),
-        components: values("WCC").into_iter().map(|id| node(id.parse().unwrap())).collect(),
+        components: nodes("WCC"),
+        communities: nodes("CDLP"),
         graph,
     }
 }

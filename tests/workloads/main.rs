@@ -5,6 +5,7 @@
 mod common;
 
 mod bc;
+mod cdlp;
 mod closeness;
 mod contract;
 mod filter;
