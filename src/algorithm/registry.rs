@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, pagerank, scc, sssp, triangles, vn,
-    walk,
+    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, pagerank, scc, sssp, triangles,
+    vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -18,6 +18,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<cdlp::Cdlp>(),
     Workload::new::<kcore::Kcore>(),
     Workload::new::<triangles::TriangleCounting>(),
+    Workload::new::<lcc::Lcc>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
     Workload::new::<closeness::ClosenessCentrality>(),

@@ -17,6 +17,7 @@ mod geo;
 mod gpu;
 mod katz;
 mod kcore;
+mod lcc;
 mod pagerank;
 mod scc;
 mod sssp;
@@ -34,6 +35,7 @@ pub use geo::{ErrorKm, GeoCheck, error_km, geo, great_circle_km, spatial_median}
 pub use gpu::Checker;
 pub use katz::katz;
 pub use kcore::{CoresCheck, kcore};
+pub use lcc::{ClusteringFound, lcc};
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
 pub use scc::scc;
 pub use sssp::{PathsCheck, PathsFound, distances_bits_equal, sssp};

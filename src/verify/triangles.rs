@@ -73,7 +73,7 @@ fn followers(graph: &Graph) -> Vec<Vec<u32>> {
 }
 
 /// `[n]` the right counts.
-fn marked(graph: &Graph) -> Vec<u64> {
+pub(super) fn marked(graph: &Graph) -> Vec<u64> {
     let (n, after) = (graph.nodes(), followers(graph));
     let counts: Vec<AtomicU64> = (0..n).into_par_iter().map(|_| AtomicU64::new(0)).collect();
     let credit = |v: u32, found: u64| counts[v as usize].fetch_add(found, Relaxed);

@@ -128,6 +128,8 @@ pub struct LdbcExample {
     pub components: Vec<u32>,
     /// The node whose id is each node's label, after 2 iterations.
     pub communities: Vec<u32>,
+    /// Local clustering coefficients.
+    pub clustering: Vec<f64>,
 }
 
 /// Damping of [`LdbcExample::ranks`].
@@ -178,6 +180,7 @@ fn ldbc_example(
         ranks: numbers("PR"),
         components: nodes("WCC"),
         communities: nodes("CDLP"),
+        clustering: numbers("LCC"),
         graph,
     }
 }

@@ -12,6 +12,7 @@ mod filter;
 mod geo;
 mod katz;
 mod kcore;
+mod lcc;
 mod pagerank;
 mod properties;
 mod real_graphs;

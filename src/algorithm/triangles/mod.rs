@@ -27,7 +27,7 @@ use super::arrays::replicated_arrays;
 use super::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
 use super::same::Words;
 use super::workload::{Algorithm, NoOptions, Request, run};
-use super::{MergeMode, RunOptions, symmetric};
+use super::{Measured, MergeMode, RunOptions, symmetric};
 use crate::collective::{Replicated, Split, atomic_words};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
@@ -72,45 +72,60 @@ impl Algorithm for TriangleCounting {
     }
 
     fn arrays(shape: &GraphShape, _: &TrianglesConfig, world: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape, world)
+        arrays(shape, world)
     }
 
     fn solve(request: Request<Self>) -> Result<Triangles> {
         let Request { fleet, graph, run, .. } = request;
-        let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
-        let (align, shares) = (graph.options().chunk_align, &fleet.info().shares);
-        let cut = match world > 1 && run.merge != MergeMode::Redundant {
-            true if fleet.info().backend == "host" && rows.columns.flat => {
-                Some(host::equal_costs(&rows.columns.out, shares, align).0)
-            }
-            true if fleet.info().backend == "host" => {
-                Some(host::equal_middles(&rows.columns.out, shares, align))
-            }
-            true => {
-                let (cut, cost) = match cuda::equal_costs(fleet, &rows, align)? {
-                    Some(found) => found,
-                    None => {
-                        rows.columns.out.load()?;
-                        host::equal_costs(&rows.columns.out, shares, align)
-                    }
-                };
-                let (active, slow) = (rows.columns.active, fleet.info().has_slow_links());
-                let pays =
-                    run.merge != MergeMode::Auto || cuda::dividing_pays(cost, active, world, slow);
-                pays.then_some(cut)
-            }
-            false => None,
-        };
-        let shared = rows.clone();
-        let answers = fleet.run(move |r| program(r, &shared, cut.as_ref(), &run))?;
-        let (mut counts, mut measured) = ReplicaAnswer::first(answers);
-        // Nodes without arcs come last, and have none.
-        counts.resize(rows.columns.nodes, 0);
-        measured.reached = counts.len() as u64;
-        measured.reached_arcs = rows.graph.arcs();
+        let (counts, measured) = counted(fleet, graph, run)?;
         let total = counts.par_iter().sum::<u64>() / 3;
-        Ok(Triangles { counts: rows.columns.to_input_order(counts), total, measured })
+        Ok(Triangles { counts, total, measured })
     }
+}
+
+/// The device arrays of one of `world` replicas, with those of the graph.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    cuda::arrays(shape, world)
+}
+
+/// The triangles of each node of a symmetric graph, in its node order.
+pub(super) fn counted(
+    fleet: &Fleet,
+    graph: &Prepared,
+    run: &RunOptions,
+) -> Result<(Vec<u64>, Measured)> {
+    let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
+    let (align, shares) = (graph.options().chunk_align, &fleet.info().shares);
+    let cut = match world > 1 && run.merge != MergeMode::Redundant {
+        true if fleet.info().backend == "host" && rows.columns.flat => {
+            Some(host::equal_costs(&rows.columns.out, shares, align).0)
+        }
+        true if fleet.info().backend == "host" => {
+            Some(host::equal_middles(&rows.columns.out, shares, align))
+        }
+        true => {
+            let (cut, cost) = match cuda::equal_costs(fleet, &rows, align)? {
+                Some(found) => found,
+                None => {
+                    rows.columns.out.load()?;
+                    host::equal_costs(&rows.columns.out, shares, align)
+                }
+            };
+            let (active, slow) = (rows.columns.active, fleet.info().has_slow_links());
+            let pays =
+                run.merge != MergeMode::Auto || cuda::dividing_pays(cost, active, world, slow);
+            pays.then_some(cut)
+        }
+        false => None,
+    };
+    let shared = rows.clone();
+    let answers = fleet.run(move |r| program(r, &shared, cut.as_ref(), &run))?;
+    let (mut counts, mut measured) = ReplicaAnswer::first(answers);
+    // Nodes without arcs come last, and have none.
+    counts.resize(rows.columns.nodes, 0);
+    measured.reached = counts.len() as u64;
+    measured.reached_arcs = rows.graph.arcs();
+    Ok((rows.columns.to_input_order(counts), measured))
 }
 
 replicated_arrays! {

@@ -1,0 +1,114 @@
+//! What is said of clustering coefficients.
+
+use super::{Clustering, Lcc};
+use crate::algorithm::Measured;
+use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::workload::{Answer, Checked, Query, fields};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::io::{Column, Table};
+use crate::units::plural;
+use crate::verify::{self, Checker, ClusteringFound};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Pairs of the neighbours of a node.
+fn pairs(graph: &Graph, v: usize) -> u128 {
+    let once = graph.origin.self_loops == 0 && graph.origin.duplicates == 0;
+    let degree = match once {
+        true => graph.degree(v),
+        false => {
+            let mut last = v as u32;
+            let new = |u: &u32| *u != v as u32 && std::mem::replace(&mut last, *u) != *u;
+            graph.neighbors(v).map(|arc| arc.0).filter(new).count() as u64
+        }
+    };
+    u128::from(degree) * u128::from(degree.saturating_sub(1)) / 2
+}
+
+impl Clustering {
+    /// From the triangles of each node.
+    pub(super) fn of(graph: &Graph, counts: &[u64], measured: Measured) -> Clustering {
+        let pairs: Vec<u128> =
+            (0..graph.nodes()).into_par_iter().map(|v| pairs(graph, v)).collect();
+        let share = |(count, pairs): (&u64, &u128)| match *pairs {
+            0 => 0.0,
+            pairs => *count as f64 / pairs as f64,
+        };
+        let coefficients: Vec<f64> = counts.iter().zip(&pairs).map(share).collect();
+        let (joined, all) = (
+            counts.iter().map(|count| u128::from(*count)).sum::<u128>(),
+            pairs.iter().sum::<u128>(),
+        );
+        let mean = coefficients.iter().sum::<f64>() / coefficients.len().max(1) as f64;
+        let transitivity = if all == 0 { 0.0 } else { joined as f64 / all as f64 };
+        Clustering { coefficients, mean, transitivity, triangles: (joined / 3) as u64, measured }
+    }
+}
+
+impl Answer<Lcc> for Clustering {
+    fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, _: &Query<Lcc>) -> &'static str {
+        "oriented intersection"
+    }
+
+    fn cuts(&self, _: &Query<Lcc>) -> String {
+        match self.measured.merge_modes.contains_key("sum") {
+            true => "; chunks of equal cost".into(),
+            false => String::new(),
+        }
+    }
+
+    fn lines(&self, _: &Query<Lcc>) -> Vec<(&'static str, String)> {
+        let triangles = plural(self.triangles, "triangle");
+        let text = format!(
+            "{triangles}; mean coefficient {:.6}, transitivity {:.6}",
+            self.mean, self.transitivity
+        );
+        vec![("answer", text)]
+    }
+
+    fn rated(&self) -> &'static str {
+        "of the whole graph"
+    }
+
+    fn variant(&self, _: &Query<Lcc>) -> String {
+        "variant:lcc".into()
+    }
+
+    /// `mean-coefficient`, `transitivity` and `triangles` of the graph.
+    fn facts(&self, _: &Query<Lcc>) -> Map<String, Value> {
+        fields([
+            ("mean-coefficient", json!(self.mean)),
+            ("transitivity", json!(self.transitivity)),
+            ("triangles", json!(self.triangles)),
+        ])
+    }
+
+    fn ranking(&self, query: &Query<Lcc>, k: usize) -> Option<String> {
+        let values = (0u32..).zip(self.coefficients.iter().copied());
+        let highest = first(&query.graph, values, k, |a, b| b.total_cmp(a));
+        Some(ranked(&query.graph, ["node", "coefficient"], highest))
+    }
+
+    fn table(&self, _: &Query<Lcc>) -> Table<'_> {
+        Table::of_nodes([("clustering", Column::F64(&self.coefficients))])
+    }
+
+    fn verify(&self, query: &Query<Lcc>, by: &Checker) -> Result<Checked> {
+        let found = ClusteringFound {
+            coefficients: &self.coefficients,
+            mean: self.mean,
+            transitivity: self.transitivity,
+        };
+        by.by_host(|| verify::lcc(&query.graph, found))?;
+        Ok(Checked::default())
+    }
+}
