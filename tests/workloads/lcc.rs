@@ -100,7 +100,7 @@ fn the_checker_names_the_value_that_is_off() {
 
 #[test]
 fn what_the_program_writes_and_refuses() {
-    let rows = ["node,clustering", "5,0.3333333333333333", "7,1", "11,0"];
+    let rows = ["node,clustering", "5,0.3333333333333333", "7,1.0", "11,0.0"];
     let record = common::answered("lcc", "5 7\n7 9\n9 5\n5 11\n", &rows);
     assert_eq!(record["transitivity"], 0.6);
     assert_eq!(record["verified"], "yes");
