@@ -5,8 +5,8 @@
 //! counts twice. Parallel arcs and self loops are arcs; weights do not count. A node without arcs keeps its label.
 //!
 //! **Idea.** A node with few arcs compares the labels of its neighbours with each other. The neighbours of others count in a table of
-//! the node, by label: with open addressing, a label and its count in a word, and room for half as many entries more than arcs. Then
-//! they look their labels up, and the largest count wins. An iteration that changes nothing is the last.
+//! the node, by label: with open addressing, a label and its count in a word, and room for half as many entries more than arcs. The
+//! largest count wins. Hosts sort the labels of each node's neighbours instead. An iteration that changes nothing is the last.
 //!
 //! **Replicas.** Each finds the labels of its chunk, then chunks are gathered. On one replica and with `--merge redundant` each finds
 //! all. Counts are whole numbers: any number of replicas gives the same labels.
@@ -18,6 +18,7 @@
 //! community structures in large-scale networks", Physical Review E 76, 2007 (label propagation).
 
 mod answer;
+mod host;
 mod program;
 
 use super::frame::ReplicaAnswer;
@@ -114,8 +115,9 @@ impl Algorithm for Cdlp {
     fn solve(request: Request<Self>) -> Result<Communities> {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
+        let sorts = fleet.info().backend == "host";
         let whole = fleet.world() == 1 || run.merge == MergeMode::Redundant;
-        let program = move |r: &mut _| program::program(r, &rows, &config, whole, &run);
+        let program = move |r: &mut _| program::program(r, &rows, &config, (whole, sorts), &run);
         let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
         let (labels, iterations, changed) = found;
         measured.reached = query.graph.nodes() as u64;

@@ -1,9 +1,9 @@
-//! Label propagation as operators: one program for GPUs and host.
+//! Label propagation as operators. Hosts sort labels instead (`host`).
 
-use super::CdlpConfig;
+use super::{CdlpConfig, host};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::{OnReplicas, replicated_arrays};
-use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::same::Words;
 use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::error::Result;
@@ -25,6 +25,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     nodes: usize,
+    /// The same, where there are tables.
+    tabled: usize,
     /// Words of the own tables.
     slots: usize,
 }
@@ -38,9 +40,9 @@ replicated_arrays! {
         label: Replicated<u32> = "label", Gather, |s| s.nodes;
         next: Replicated<u32> = "next label", Gather, |s| s.nodes;
         /// `[n]` of nodes with many arcs the highest count << 32 and the lowest label, upside down.
-        best: Replicated<u64> = "best label", Gather, |s| s.nodes;
+        best: Replicated<u64> = "best label", Gather, |s| s.tabled;
         /// `[n + 1]` where their tables begin.
-        at: Replicated<u64> = "starts of tables", Gather, |s| s.nodes + 1;
+        at: Replicated<u64> = "starts of tables", Gather, |s| s.tabled + 1;
         table: Replicated<u64> = "tables of labels", Gather, |s| s.slots;
     }
 }
@@ -52,7 +54,7 @@ pub(super) fn arrays(shape: &GraphShape, sharers: usize, world: usize) -> Vec<De
     let arcs = both * shape.all_arcs() as usize;
     // A chunk may have more than its share by its longest row; that is not known here.
     let slots = 3 * arcs.div_ceil(sharers);
-    let mut all = State::list(Sizes { nodes, slots }, world);
+    let mut all = State::list(Sizes { nodes, tabled: nodes, slots }, world);
     all.extend(Frontier::specs("long rows", nodes, MergeOp::Or, 1));
     let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
     all.push(DeviceArray::new::<u32>("marks of a set", marks));
@@ -143,38 +145,14 @@ fn slot(label: u32, words: u64) -> u64 {
     Random::mix(label as u64) & (words - 1_u64)
 }
 
-/// v counts in the table of u.
+/// v counts in the table of u. A count that is not the last of its label is lower than that, so that the best of all is right.
 #[lambda]
-fn tally(u: u32, v: u32, label: Reads<u32>, at: Reads<u64>, table: Writes<u64>) -> bool {
-    let first = at[u];
-    let words = at[u as u64 + 1_u64] - first;
-    let one = label[v];
-    let name = (one as u64 + 1_u64) << LABEL;
-    let mut place = slot(one, words);
-    loop {
-        let mut there = table[first + place];
-        if there == 0_u64 {
-            there = table.cas(first + place, 0_u64, name + 1_u64);
-            if there == 0_u64 {
-                return false;
-            }
-        }
-        if (there >> LABEL) << LABEL == name {
-            table.add(first + place, 1_u64);
-            return false;
-        }
-        place = (place + 1_u64) & (words - 1_u64);
-    }
-}
-
-/// v looks up how often its label is in the table of u.
-#[lambda]
-fn look_up(
+fn tally(
     u: u32,
     v: u32,
     label: Reads<u32>,
     at: Reads<u64>,
-    table: Reads<u64>,
+    table: Writes<u64>,
     best: Writes<u64>,
 ) -> bool {
     let first = at[u];
@@ -182,10 +160,22 @@ fn look_up(
     let one = label[v];
     let name = (one as u64 + 1_u64) << LABEL;
     let mut place = slot(one, words);
-    while (table[first + place] >> LABEL) << LABEL != name {
+    let mut before = 0_u64;
+    loop {
+        let mut there = table[first + place];
+        if there == 0_u64 {
+            there = table.cas(first + place, 0_u64, name + 1_u64);
+            if there == 0_u64 {
+                break;
+            }
+        }
+        if (there >> LABEL) << LABEL == name {
+            before = table.add(first + place, 1_u64) - name;
+            break;
+        }
         place = (place + 1_u64) & (words - 1_u64);
     }
-    let found = (table[first + place] - name) << LABEL | (NONE - one) as u64;
+    let found = (before + 1_u64) << LABEL | (NONE - one) as u64;
     if best[u] < found {
         best.max(u, found);
     }
@@ -226,22 +216,24 @@ fn starts_of_tables(g: &Resident, own: &Range<usize>) -> Vec<u64> {
 }
 
 /// The program of one replica: labels by rank, iterations made, and nodes that the last changed. `whole`: it finds all labels.
+/// `sorts`: it sorts the labels of neighbours, which hosts can, and needs no tables.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &CdlpConfig,
-    whole: bool,
+    (whole, sorts): (bool, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<(Vec<u32>, u32, u64)>> {
     let nodes = g.graph().nodes();
     let chunk = g.chunks().range(r.rank());
     let own = if whole { 0..nodes } else { chunk.start as usize..chunk.end as usize };
-    let starts = starts_of_tables(g, &own);
+    let starts = if sorts { vec![0] } else { starts_of_tables(g, &own) };
     let slots = starts.last().copied().unwrap_or(0);
     // Arrays are of one length on all replicas.
     let all = r.agree("tables", [slots, 0, 0, 0])?;
     let slots = all.iter().map(|one| one[0]).max().unwrap_or(0) as usize;
-    let mut state = State::allocate(r, Sizes { nodes, slots })?;
+    let mut state =
+        State::allocate(r, Sizes { nodes, tabled: if sorts { 0 } else { nodes }, slots })?;
     state.rank.assign(&(0..nodes as u32).map(|v| g.graph().rank(v)).collect::<Vec<_>>())?;
     state.at.assign(&starts)?;
     let mut long = r.frontier("long rows", nodes, MergeOp::Or)?;
@@ -249,16 +241,17 @@ pub(super) fn program(
     let args = Args::new().scalar("both", both).writes_set("long", &mut long);
     r.for_all("long rows", Over::nodes(g).whole(), &many(), args)?;
     let any_long = r.count("long rows", &long)? > 0;
+    let engine = Engine::new(r, |_| Ok(()), || Ok(()))?;
     let lambdas = Lambdas {
         begin: begin(),
         compare: compare(),
         tally: tally(),
-        look_up: look_up(),
         settle: settle(),
         changed: changed(),
     };
     let made = (0, 0);
-    let mut driver = Driver { g, config, whole, both, state, long, any_long, lambdas, made };
+    let mut driver =
+        Driver { g, config, whole, both, sorts, engine, state, long, any_long, lambdas, made };
     let measured = timed(r, run, &mut driver)?;
     let Driver { state, made: (iterations, changed), .. } = driver;
     ReplicaAnswer::new(measured, || Ok((values(r, &state.label)?, iterations, changed)))
@@ -268,7 +261,6 @@ struct Lambdas {
     begin: Lambda<()>,
     compare: Lambda<()>,
     tally: ArcLambda<bool>,
-    look_up: ArcLambda<bool>,
     settle: Lambda<()>,
     changed: Lambda<u32>,
 }
@@ -281,6 +273,9 @@ struct Driver<'a> {
     whole: bool,
     /// 1 where arcs into nodes lie apart from those out of them.
     both: u32,
+    /// A host that sorts the labels of neighbours.
+    sorts: bool,
+    engine: Engine<(), ()>,
     state: State,
     /// Nodes with many arcs, and whether there are any.
     long: Frontier,
@@ -308,11 +303,9 @@ impl Run for Driver<'_> {
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         self.made = (0, 0);
-        let g = self.g;
-        let nodes = g.graph().nodes() as u64;
-        let own = if self.whole { 0..nodes } else { g.chunks().range(r.rank()) };
+        let (g, own) = (self.g, self.own(r));
         let offsets = g.graph().offsets();
-        let arcs = offsets[own.end as usize] - offsets[own.start as usize];
+        let arcs = offsets[own.end] - offsets[own.start];
         loop {
             operators((r, log, "step labels"), |r| self.find(r))?;
             if !self.whole {
@@ -320,7 +313,7 @@ impl Run for Driver<'_> {
             }
             let changed = self.changed(r)?;
             let merge = if self.whole { "none" } else { "gather" };
-            log.book("step labels", (1, arcs), (own.end - own.start, arcs), merge);
+            log.book("step labels", (1, arcs), (own.len() as u64, arcs), merge);
             std::mem::swap(&mut self.state.label, &mut self.state.next);
             self.made = (self.made.0 + 1, changed);
             if changed == 0 || self.made.0 == self.config.iterations {
@@ -335,8 +328,25 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
+    /// The nodes whose labels a replica finds.
+    fn own(&self, r: &Replica) -> Range<usize> {
+        let chunk = self.g.chunks().range(r.rank());
+        let all = 0..self.g.graph().nodes();
+        if self.whole { all } else { chunk.start as usize..chunk.end as usize }
+    }
+
     /// The next labels of a replica's nodes.
     fn find(&mut self, r: &mut Replica) -> Result<()> {
+        let own = self.own(r);
+        if self.sorts {
+            let g = self.g;
+            let host = |(): &mut (), state: &mut State, beat: &(dyn Fn() + Sync)| {
+                let label = state.label.host().unwrap_or_default();
+                let next = state.next.host_mut().unwrap_or_default();
+                host::labels(g, label, &mut next[own.clone()], own.start, beat);
+            };
+            return self.engine.with(r, &mut self.state, |_, _, _| Ok(()), host);
+        }
         let Driver { g, both, state, long, any_long, lambdas, .. } = self;
         let State { label, next, best, at, table, .. } = state;
         let (over, set) = match self.whole {
@@ -354,18 +364,12 @@ impl Driver<'_> {
         let ways = if *both != 0 { &[false, true][..] } else { &[false] };
         for backward in ways.iter().copied() {
             let how = Advance { backward, ..Advance::default() };
-            let args =
-                Args::new().reads("label", label).reads("at", at).writes("table", &mut *table);
-            r.advance("tally", set, &lambdas.tally, args, how)?;
-        }
-        for backward in ways.iter().copied() {
-            let how = Advance { backward, ..Advance::default() };
             let args = Args::new()
                 .reads("label", label)
                 .reads("at", at)
-                .reads("table", table)
+                .writes("table", &mut *table)
                 .writes("best", &mut *best);
-            r.advance("look up", set, &lambdas.look_up, args, how)?;
+            r.advance("tally", set, &lambdas.tally, args, how)?;
         }
         let args = Args::new().reads("best", best).writes("next", next);
         r.for_all("settle", set, &lambdas.settle, args)
@@ -383,6 +387,10 @@ impl Driver<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fleet::{Fleet, FleetConfig};
+    use crate::generate::generate;
+    use crate::layout::{PrepareOptions, Prepared};
+    use std::sync::Arc;
 
     #[test]
     fn lambdas_compile_without_a_gpu() {
@@ -393,8 +401,39 @@ mod tests {
             lambda.compile("sm_90").unwrap();
         }
         tally().compile("sm_90").unwrap();
-        look_up().compile("sm_90").unwrap();
         changed().compile("sm_90").unwrap();
+    }
+
+    /// Hosts sort: here their tables, which are those of GPUs, find the same.
+    #[test]
+    fn tables_find_what_sorting_finds() {
+        for (devices, spec) in [("host:1", "rmat:9"), ("host:3", "rmat:9"), ("host:2", "star:900")]
+        {
+            let of = FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
+            let fleet = Fleet::open(of).unwrap();
+            for symmetric in [true, false] {
+                let both = generate(spec).unwrap();
+                let arcs =
+                    (0..both.nodes()).flat_map(|u| both.neighbors(u).map(move |a| (u as u32, a.0)));
+                let (sources, targets): (Vec<u32>, Vec<u32>) =
+                    arcs.filter(|(u, v)| symmetric || (u * 7 + v) % 3 > 0).unzip();
+                let origin = both.origin.clone();
+                let graph = Graph::from_arcs(both.nodes(), &sources, &targets, None, origin);
+                let graph = Arc::new(graph.unwrap());
+                let prepared = Prepared::new(&fleet, graph, PrepareOptions::default()).unwrap();
+                let rows = prepared.general(&fleet).unwrap();
+                let [tables, sorted] = [false, true].map(|sorts| {
+                    let (rows, whole) = (rows.clone(), fleet.world() == 1);
+                    let config = CdlpConfig { iterations: 6, ..CdlpConfig::default() };
+                    let found = fleet.run(move |r| {
+                        program(r, &rows, &config, (whole, sorts), &RunOptions::default())
+                    });
+                    found.unwrap().swap_remove(0).found
+                });
+                assert!(tables == sorted, "{spec} on {devices}, symmetric {symmetric}");
+                assert!(tables.0.iter().any(|label| *label != tables.0[0]), "{spec}");
+            }
+        }
     }
 
     #[test]
