@@ -23,11 +23,12 @@ class Result:
     level of a node that is not reached; distances are inf there.
     """
 
-    __slots__ = ("_answer", "_graph", "_columns", "_record", "__weakref__")
+    __slots__ = ("_answer", "_graph", "_columns", "_of_nodes", "_record", "__weakref__")
 
     def __init__(self, answer, graph):
         self._answer, self._graph, self._record = answer, graph, None
         self._columns = {name.replace("-", "_"): (means, column) for name, means, column in answer.columns()}
+        self._of_nodes = graph is not None and answer.is_of_nodes()
 
     @property
     def workload(self):
@@ -41,8 +42,8 @@ class Result:
 
     @property
     def ids(self):
-        """`[n]` what each node is called."""
-        return None if self._graph is None else self._graph.ids
+        """`[n]` what each node is called. None where values are not those of nodes: walks, elements of an array."""
+        return self._graph.ids if self._of_nodes else None
 
     def __getitem__(self, name):
         if name not in self._columns:
@@ -66,15 +67,15 @@ class Result:
     def to_dict(self, name=None):
         """One column, the first if none is named, as ``{id: value}``."""
         values = self.named(name or self.columns[0]).tolist()
-        ids = range(len(values)) if self._graph is None else listed(self.ids)
+        ids = listed(self.ids) if self._of_nodes else range(len(values))
         return dict(zip(ids, values))
 
     def to_pandas(self):
-        """All columns as a table, its rows by id."""
+        """All columns as a table, its rows by id where they are nodes."""
         import pandas
 
         columns = {name: self.named(name) for name in self._columns}
-        return pandas.DataFrame(columns, index=None if self._graph is None else pandas.Index(self.ids, name="node"))
+        return pandas.DataFrame(columns, index=pandas.Index(self.ids, name="node") if self._of_nodes else None)
 
     def top(self, k=10, name=None, *, smallest=False):
         """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
@@ -86,7 +87,7 @@ class Result:
             # All that equal the last, so that ties go by node.
             nodes = np.flatnonzero(keys <= keys[nodes].max())
         nodes = nodes[np.lexsort((nodes, keys[nodes]))][:k]
-        ids = nodes if self._graph is None else self._graph._ids.of(nodes)
+        ids = self._graph._ids.of(nodes) if self._of_nodes else nodes
         return list(zip(listed(ids), values[nodes].tolist()))
 
     @property

@@ -77,6 +77,11 @@ impl Answer {
         self.listed(false)
     }
 
+    /// Whether the columns have a value a node.
+    fn is_of_nodes(&self) -> bool {
+        self.0.answer.table().is_of_nodes()
+    }
+
     /// The same of the paths that were asked for.
     fn paths(&self) -> Vec<(String, &'static str, Column)> {
         self.listed(true)

@@ -116,6 +116,17 @@ def test_a_walk_restarts_where_a_dict_says():
         hg.pagerank(graph, personalize={"bob": -1})
 
 
+def test_walks_have_a_row_each():
+    pandas = pytest.importorskip("pandas")
+    g = hg.graph(pandas.DataFrame({"source": ["ann", "bob", "cid"], "target": ["bob", "cid", "ann"]}))
+    found = hg.walk(g, walks=2, length=4, keep="paths", devices="host:2", verify=True)
+    table = found.to_pandas()
+    assert found.ids is None and table.shape == (6, 5) and found.verified == "yes"
+    assert table.iloc[2].tolist() == ["bob", "cid", "ann", "bob", "cid"]
+    visits = hg.walk(g, walks=2, length=4, devices="host:2").to_dict()
+    assert visits == {"ann": 10, "bob": 10, "cid": 10}
+
+
 def test_places_may_be_a_dict():
     graph = hg.Graph.from_arcs(["a", "b", "c"], ["b", "c", "d"], directed=False)
     found = hg.geo(graph, labels={"a": (48.0, 2.0), "c": (48.0, 2.0)}, verify=True)

@@ -99,8 +99,6 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
     const FORM: Form;
     /// What `--top K` lists, as in `the nodes of the highest rank`; `None` where there is no ranking.
     const RANKS: Option<&'static str> = None;
-    /// Columns that an array (.npy) of the results has.
-    const ARRAY_COLUMNS: usize = 1;
     /// Files of kernels that nearly every run on a GPU needs in the first of their variants, which are compiled ahead.
     const KERNELS: &'static [&'static str] = &[];
 
@@ -119,6 +117,11 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
 
     /// Questions that runs are asked in turn: sources of a search, say.
     fn questions(_start: &Self::Start) -> u32 {
+        1
+    }
+
+    /// Columns that an array (.npy) of the results has.
+    fn array_columns(_config: &Self::Config) -> usize {
         1
     }
 
@@ -340,8 +343,6 @@ pub struct Workload {
     pub form: Form,
     /// What `--top K` lists.
     pub ranks: Option<&'static str>,
-    /// Columns that an array (.npy) of the results has.
-    pub array_columns: usize,
     /// Files of kernels that are worth compiling ahead.
     pub(crate) kernels: &'static [&'static str],
     /// The rest, with configs as maps.
@@ -358,7 +359,6 @@ impl Workload {
             examples: A::EXAMPLES,
             form: A::FORM,
             ranks: A::RANKS,
-            array_columns: A::ARRAY_COLUMNS,
             kernels: A::KERNELS,
             of: &Entry::<A>(std::marker::PhantomData),
         }
@@ -446,6 +446,8 @@ pub(crate) struct Asks {
     pub places: Option<PlacesFile>,
     /// The option that makes results more than one column.
     pub several: Option<&'static str>,
+    /// Columns that an array of the results has.
+    pub array_columns: usize,
     /// Elements of the array that takes the place of a graph.
     pub elements: Option<u64>,
     /// The folder of the options that HIVE's scripts vary.
@@ -496,6 +498,7 @@ impl<A: Algorithm> Untyped for Entry<A> {
             files: files.collect(),
             places: A::places(&config),
             several: A::several(&config),
+            array_columns: A::array_columns(&config),
             elements: A::elements(&config),
             folder: A::folder(&config),
         }

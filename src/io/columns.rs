@@ -128,6 +128,11 @@ impl<'a> Table<'a> {
         &self.columns
     }
 
+    /// Whether there is a row a node.
+    pub fn is_of_nodes(&self) -> bool {
+        self.of_nodes
+    }
+
     /// A row a node, by rising input id; a column `node` comes first.
     pub fn of_nodes(
         columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>,

@@ -277,13 +277,13 @@ impl RunConfig {
         let asks = self.asks(workload);
         self.check_format(asks.several)?;
         if let (Some(path), Some(ResultFormat::Txt)) = (&self.output, self.format_of_output()?)
-            && workload.array_columns > 1
+            && asks.array_columns > 1
         {
             return Err(Error::input(format!(
                 "--output {}: a .txt file has one column, and {} has {}; name a .csv, .npz or .npy",
                 path.display(),
                 workload.name,
-                workload.array_columns
+                asks.array_columns
             )));
         }
         if self.output_is_standard() && self.json.as_deref() == Some(Path::new("-")) {

@@ -16,9 +16,11 @@ pub struct ClusteringFound<'a> {
     pub mean: f64,
     /// Joined pairs of neighbours among all.
     pub transitivity: f64,
+    /// Triangles of the graph.
+    pub triangles: u64,
 }
 
-/// Certifies the coefficients of a symmetric graph, each to 1e-12 of itself, their mean and the transitivity to 1e-9.
+/// Certifies the coefficients of a symmetric graph, each to 1e-12 of itself, their mean and the transitivity to 1e-9, and the number of triangles.
 ///
 /// Takes what [`super::triangles`] takes, and 16 bytes a node.
 ///
@@ -48,6 +50,10 @@ pub fn lcc(graph: &Graph, found: ClusteringFound) -> Result<()> {
     }
     let mean = (0..n).map(right).sum::<f64>() / n.max(1) as f64;
     let all: f64 = pairs.iter().sum();
+    let triangles = joined.iter().sum::<u64>() / 3;
+    if found.triangles != triangles {
+        return wrong(format!(": there are {triangles} triangles, not {}", found.triangles));
+    }
     let joined: f64 = joined.iter().map(|count| *count as f64).sum();
     let transitivity = if all > 0.0 { joined / all } else { 0.0 };
     for (what, found, right) in

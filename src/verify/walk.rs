@@ -38,10 +38,13 @@ pub struct WalkFound<'a> {
     pub paths: &'a [Vec<u32>],
 }
 
-/// Certifies visits and paths, and that the alias tables have the probabilities of the weights, each to 2^-29 of a row's mean. Returns
-/// the number of steps.
+/// Arcs that are drawn for a step before all are looked at.
+const TRIES: u32 = 256;
+
+/// Certifies visits and paths, and that the alias tables have the probabilities of the weights: each to 2^-29 of a row's mean for
+/// itself and for each arc that gives it a part, and to what sums of f64 are rounded. Returns the number of steps.
 ///
-/// Takes 8 bytes a node.
+/// Takes 8 bytes a node, and where nodes were relabelled 8 bytes an arc.
 ///
 /// # Errors
 /// [`Error::Verify`] names the node of the lowest input id with a wrong table, then the first wrong walk, then the node of the
@@ -54,8 +57,9 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
     if !found.paths.is_empty() && widths != vec![walkers; question.length + 1] {
         return wrong(format!("paths are not {walkers} walks of {} nodes", question.length + 1));
     }
+    let rows = Rows::new(graph);
     if let Some(tables) = question.alias
-        && let Some(row) = first_by_id(graph, |row| !table_is_right(graph, row, tables))
+        && let Some(row) = first_by_id(graph, |row| !table_is_right(&rows, row, tables))
     {
         let node = graph.id(row as u32);
         return wrong(format!(
@@ -64,7 +68,7 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
     }
     let visits: Vec<AtomicU64> = (0..graph.nodes()).map(|_| AtomicU64::new(0)).collect();
     let off = (0..walkers).into_par_iter().find_map_first(|i| {
-        let mut walker = Walker::new(graph, &question, i);
+        let mut walker = Walker::new(&rows, &question, i);
         for step in 0..=question.length {
             let at = walker.at;
             if let Some(at) = at {
@@ -74,7 +78,7 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
             if told.is_some_and(|told| told != at.unwrap_or(u32::MAX)) {
                 return Some((i, step, at));
             }
-            walker.go();
+            walker.go(step as u64 + 1);
         }
         None
     });
@@ -100,20 +104,47 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
     Ok(found.visits.iter().sum::<u64>() - walkers as u64)
 }
 
-/// The arcs of a row by input id and then by weight: targets and weights.
-fn arcs(graph: &Graph, row: usize) -> Vec<(u32, f32)> {
-    let mut arcs: Vec<_> = graph.neighbors(row).collect();
-    if !graph.names_rise() {
-        arcs.sort_by(|a, b| graph.rank(a.0).cmp(&graph.rank(b.0)).then(a.1.total_cmp(&b.1)));
+/// Rows by input id and then by weight.
+struct Rows<'a> {
+    graph: &'a Graph,
+    /// `[m]` targets and weights, where they are in another order in memory.
+    sorted: Vec<(u32, f32)>,
+}
+
+impl Rows<'_> {
+    fn new(graph: &Graph) -> Rows<'_> {
+        let mut sorted = Vec::new();
+        if !graph.names_rise() {
+            for row in 0..graph.nodes() {
+                let first = sorted.len();
+                sorted.extend(graph.neighbors(row));
+                sorted[first..].sort_by(|a, b| {
+                    graph.rank(a.0).cmp(&graph.rank(b.0)).then(a.1.total_cmp(&b.1))
+                });
+            }
+        }
+        Rows { graph, sorted }
     }
-    arcs
+
+    /// Where arc k of a row leads, and its weight.
+    fn arc(&self, row: usize, k: usize) -> (u32, f32) {
+        let at = self.graph.offsets()[row] as usize + k;
+        match self.sorted.get(at) {
+            Some(arc) => *arc,
+            None => {
+                (self.graph.columns()[at], self.graph.weights().map_or(1.0, |weights| weights[at]))
+            }
+        }
+    }
 }
 
 /// Whether a row's alias table gives each arc the probability of its weight.
-fn table_is_right(graph: &Graph, row: usize, [share, other]: [&[u32]; 2]) -> bool {
+fn table_is_right(rows: &Rows, row: usize, [share, other]: [&[u32]; 2]) -> bool {
+    let graph = rows.graph;
     let own = graph.offsets()[row] as usize..graph.offsets()[row + 1] as usize;
+    let own_len = own.len();
     let (share, other) = (&share[own.clone()], &other[own]);
-    let arcs = arcs(graph, row);
+    let arcs: Vec<_> = (0..own_len).map(|k| rows.arc(row, k)).collect();
     let total: f64 = arcs.iter().map(|arc| f64::from(arc.1)).sum();
     if total <= 0.0 {
         return other.iter().all(|other| *other == u32::MAX);
@@ -131,12 +162,13 @@ fn table_is_right(graph: &Graph, row: usize, [share, other]: [&[u32]; 2]) -> boo
     let mean = total / arcs.len() as f64;
     let right = |k: usize| {
         let wanted = f64::from(arcs[k].1) / mean;
-        (parts[k] - wanted).abs() <= givers[k] / 536_870_912.0 + 1e-9 * wanted
+        let rounded = 1e-15 * (arcs.len() as f64).powi(2);
+        (parts[k] - wanted).abs() <= givers[k] / 536_870_912.0 + 1e-9 * wanted + rounded
     };
     (0..arcs.len()).all(right)
 }
 
-/// The random numbers of a walker.
+/// The random numbers of a step.
 struct Draws {
     key: u64,
     drawn: u64,
@@ -156,9 +188,9 @@ impl Draws {
 
 /// A walker on its way.
 struct Walker<'a> {
-    graph: &'a Graph,
+    rows: &'a Rows<'a>,
     question: &'a WalkQuestion<'a>,
-    draws: Draws,
+    number: u64,
     home: u32,
     /// `None` behind the end.
     at: Option<u32>,
@@ -166,41 +198,52 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    fn new(graph: &'a Graph, question: &'a WalkQuestion, i: usize) -> Walker<'a> {
+    fn new(rows: &'a Rows, question: &'a WalkQuestion, i: usize) -> Walker<'a> {
         let home = question.starts[i / question.walks as usize];
-        let draws = Draws { key: hash(question.seed, i as u64), drawn: 0 };
-        Walker { graph, question, draws, home, at: Some(home), before: None }
+        Walker { rows, question, number: i as u64, home, at: Some(home), before: None }
     }
 
-    /// A step.
-    fn go(&mut self) {
+    /// Step number `step`.
+    fn go(&mut self, step: u64) {
         let Some(at) = self.at else { return };
+        let key = hash(self.question.seed, (self.number << 20) + step);
+        let mut draws = Draws { key, drawn: 0 };
         let restart = self.question.restart;
-        if restart > 0.0 && self.draws.unit() < restart {
+        if restart > 0.0 && draws.unit() < restart {
             (self.at, self.before) = (Some(self.home), None);
             return;
         }
-        let next = self.next(at);
+        let next = self.next(at as usize, &mut draws);
         self.before = next.map(|_| at);
         self.at = next.or((restart > 0.0).then_some(self.home));
     }
 
-    /// Where an arc leads.
-    fn next(&mut self, at: u32) -> Option<u32> {
+    /// Where an arc out of a node leads.
+    fn next(&self, row: usize, draws: &mut Draws) -> Option<u32> {
+        let (rows, graph) = (self.rows, self.rows.graph);
         let WalkQuestion { p, q, alias, .. } = *self.question;
-        let row = at as usize;
-        let degree = self.graph.degree(row);
+        let degree = graph.degree(row);
         if degree == 0 {
             return None;
         }
-        let first = self.graph.offsets()[row] as usize;
-        // Only nodes that were relabelled have their arcs in another order in memory.
-        let sorted = (!self.graph.names_rise()).then(|| arcs(self.graph, row));
+        let first = graph.offsets()[row] as usize;
         let (back, away) = ((1.0 / p) as f32, (1.0 / q) as f32);
-        loop {
-            let mut k = below(degree, self.draws.bits()) as usize;
+        let before = self.before.filter(|_| (p, q) != (1.0, 1.0) && degree > 1);
+        let likely = |before: u32, to: u32| {
+            let ends = [before as usize, before as usize + 1].map(|v| graph.offsets()[v] as usize);
+            let near = || graph.columns()[ends[0]..ends[1]].binary_search(&to).is_ok();
+            if to == before {
+                back
+            } else if near() {
+                1.0
+            } else {
+                away
+            }
+        };
+        for _ in 0..TRIES {
+            let mut k = below(degree, draws.bits()) as usize;
             if let Some([share, other]) = alias {
-                let coin = (self.draws.bits() >> 32) as u32;
+                let coin = (draws.bits() >> 32) as u32;
                 if coin >= share[first + k] {
                     k = other[first + k] as usize;
                 }
@@ -208,24 +251,30 @@ impl<'a> Walker<'a> {
                     return None;
                 }
             }
-            let to = match &sorted {
-                Some(arcs) => arcs[k].0,
-                None => self.graph.columns()[first + k],
-            };
-            let Some(before) = self.before.filter(|_| (p, q) != (1.0, 1.0) && degree > 1) else {
-                return Some(to);
-            };
-            let near = || self.graph.neighbors(before as usize).any(|(v, _)| v == to);
-            let likely = if to == before {
-                back
-            } else if near() {
-                1.0
-            } else {
-                away
-            };
-            if self.draws.unit() * back.max(away).max(1.0) < likely {
+            let to = rows.arc(row, k).0;
+            let Some(before) = before else { return Some(to) };
+            if draws.unit() * back.max(away).max(1.0) < likely(before, to) {
                 return Some(to);
             }
         }
+        let before = before?;
+        let part = |k: usize| {
+            let (to, weight) = rows.arc(row, k);
+            let weight = if alias.is_some() { weight } else { 1.0 };
+            (to, f64::from(likely(before, to)) * f64::from(weight))
+        };
+        let all: f64 = (0..degree as usize).map(|k| part(k).1).fold(0.0, |sum, part| sum + part);
+        let bound = (draws.bits() >> 11) as f64 / 9_007_199_254_740_992.0 * all;
+        let (mut sum, mut found) = (0.0, None);
+        for (to, part) in (0..degree as usize).map(part) {
+            if sum > bound {
+                break;
+            }
+            if part > 0.0 {
+                found = Some(to);
+            }
+            sum += part;
+        }
+        found
     }
 }

@@ -17,6 +17,7 @@ fn options(workload: &str, graph: &str) -> Vec<String> {
         "bc" => "--sources connected:8:1",
         "geo" => "--locate 0.5:1",
         "filter" => "--elements 20000",
+        "walk" => "--keep paths --length 5",
         _ => "",
     };
     let graph = if workload == "filter" { String::new() } else { format!("--graph {graph}") };

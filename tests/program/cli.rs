@@ -89,8 +89,8 @@ fn help_is_an_answer_and_a_missing_command_is_a_mistake() {
 
 #[test]
 fn bad_arguments_get_one_line_and_exit_code_2() {
-    refused(&["walk"], "'walk'");
-    refused(&["run", "walk"], "'walk'");
+    refused(&["stroll"], "'stroll'");
+    refused(&["run", "stroll"], "'stroll'");
     refused(&["vn"], "vn is a workload: write hive run vn");
     refused(&vn(&["--grpah", "x"]), "see hive run vn --help");
     refused(&vn(&["--symmetrize", "max"]), "--symmetrize max: write --symmetrize=max");

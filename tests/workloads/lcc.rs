@@ -79,7 +79,8 @@ fn the_checker_names_the_value_that_is_off() {
     let graph = of_edges(5, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (0, 3)]);
     let coefficients = [2.0 / 3.0, 1.0, 2.0 / 3.0, 1.0 / 3.0, 0.0];
     let mean = coefficients.iter().sum::<f64>() / 5.0;
-    let found = ClusteringFound { coefficients: &coefficients, mean, transitivity: 0.6 };
+    let found =
+        ClusteringFound { coefficients: &coefficients, mean, transitivity: 0.6, triangles: 2 };
     verify::lcc(&graph, found).unwrap();
     let refused = |found: ClusteringFound, what: &str| {
         let told = verify::lcc(&graph, found).unwrap_err().to_string();
@@ -93,6 +94,7 @@ fn the_checker_names_the_value_that_is_off() {
     refused(ClusteringFound { coefficients: &wrong[1..], ..found }, "4 coefficients");
     refused(ClusteringFound { mean: 0.5, ..found }, "the mean is");
     refused(ClusteringFound { transitivity: 0.61, ..found }, "the transitivity is 0.6");
+    refused(ClusteringFound { triangles: 3, ..found }, "2 triangles, not 3");
     let one_way = graph_of(3, &[(0, 1, 1.0)]);
     let told = verify::lcc(&one_way, ClusteringFound { coefficients: &[0.0; 3], ..found });
     assert!(told.unwrap_err().to_string().contains("--symmetrize"));

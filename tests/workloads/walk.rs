@@ -37,7 +37,7 @@ fn kinds() -> [Value; 6] {
         json!({ "weighted": true, "seed": 5 }),
         json!({ "restart": 0.3, "length": 12 }),
         json!({ "p": 0.25, "q": 4.0, "length": 9 }),
-        json!({ "p": 8.0, "q": 0.5, "weighted": true, "restart": 0.1, "walks": 2, "length": 5 }),
+        json!({ "p": 0.05, "q": 20.0, "weighted": true, "restart": 0.1, "walks": 2, "length": 5 }),
         json!({ "sources": "first:1", "walks": 70, "length": 1 }),
     ]
 }
@@ -230,13 +230,14 @@ fn what_the_program_writes_and_refuses() {
     let record = common::answered("walk", "5 7\n7 9\n9 11\n", &["node,visits"]);
     assert_eq!((&record["walkers"], &record["steps"]), (&json!(4), &json!(160)));
     assert_eq!(record["verified"], "yes");
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--walks", "0"], "--walks 0"),
         (&["--length", "0"], "--length 0"),
         (&["--restart", "1"], "--restart 1"),
         (&["--restart", "-0.5"], "--restart -0.5"),
         (&["--p", "0"], "--p 0"),
         (&["--q", "inf"], "--q"),
+        (&["--restart", "1e-50"], "--restart"),
         (&["--sources", "5,5"], "listed twice"),
         (&["--keep", "all"], "--keep"),
     ];

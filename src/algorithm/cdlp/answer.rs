@@ -4,7 +4,7 @@ use super::{Cdlp, Communities};
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::units::plural;
@@ -97,7 +97,15 @@ impl Answer<Cdlp> for Communities {
     }
 
     fn verify(&self, query: &Query<Cdlp>, by: &Checker) -> Result<Checked> {
-        by.by_host(|| verify::cdlp(&query.graph, &self.labels, query.config.iterations))?;
-        Ok(Checked::default())
+        query.graph.load()?;
+        let (iterations, changed) =
+            by.by_host(|| verify::cdlp(&query.graph, &self.labels, query.config.iterations))?;
+        if (iterations, changed) != (self.iterations, self.changed) {
+            return Err(Error::Verify(format!(
+                "cdlp: {iterations} iterations of which the last changes {changed} labels, not {} and {}",
+                self.iterations, self.changed
+            )));
+        }
+        Ok(Checked { found: fields([("iterations", json!(iterations))]), ..Checked::default() })
     }
 }

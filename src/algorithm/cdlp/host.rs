@@ -3,8 +3,10 @@
 use crate::layout::Resident;
 use rayon::prelude::*;
 
-/// Nodes of one task.
-const TASK: usize = 1 << 10;
+/// Nodes of one task: neighbouring ones may all have long rows.
+const TASK: usize = 1 << 6;
+/// Labels whose sorting takes long enough for a sign of life.
+const LONG: usize = 1 << 16;
 
 /// The next labels of the nodes from `first` on.
 pub(super) fn labels(
@@ -24,6 +26,9 @@ pub(super) fn labels(
             seen.clear();
             seen.extend(rows.flat_map(|rows| rows.neighbors(v)).map(|(u, _)| label[u as usize]));
             seen.sort_unstable();
+            if seen.len() > LONG {
+                beat();
+            }
             *next = longest_run(&seen).unwrap_or(label[v]);
         }
     });

@@ -11,8 +11,8 @@
 //! **Replicas.** Each finds the labels of its chunk, then chunks are gathered. On one replica and with `--merge redundant` each finds
 //! all. Counts are whole numbers: any number of replicas gives the same labels.
 //!
-//! **Arrays.** `rank, label, next: [n] u32`, `best: [n] u64`, `at: [n + 1] u64`; `table: [up to 3 m] u64` for the own rows, of a
-//! directed graph up to 6 m.
+//! **Arrays.** `rank, label, next: [n] u32`, `best: [n] u64`, `at: [n + 1] u64`; `table: [up to 1.5 m] u64` for the own rows, of a
+//! directed graph up to 3 m.
 //!
 //! **Source.** LDBC Graphalytics benchmark specification 1.0, 2.3.4; Raghavan, Albert, Kumara, "Near linear time algorithm to detect
 //! community structures in large-scale networks", Physical Review E 76, 2007 (label propagation).
@@ -108,7 +108,7 @@ impl Algorithm for Cdlp {
     }
 
     fn arrays(shape: &GraphShape, config: &CdlpConfig, world: usize) -> Vec<DeviceArray> {
-        let shared = world > 1 && config.run.merge != MergeMode::Redundant;
+        let shared = config.run.merge != MergeMode::Redundant;
         program::arrays(shape, if shared { world } else { 1 }, world)
     }
 

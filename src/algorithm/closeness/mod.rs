@@ -146,7 +146,6 @@ impl Algorithm for ClosenessCentrality {
     ];
     const FORM: Form = Form::General;
     const RANKS: Option<&'static str> = Some("the nodes that are closest");
-    const ARRAY_COLUMNS: usize = 4;
 
     fn start(config: &ClosenessConfig, graph: &Graph) -> Result<Vec<u32>> {
         let mut nodes =
@@ -160,6 +159,10 @@ impl Algorithm for ClosenessCentrality {
             true => String::new(),
             false => super::from_nodes(start, "source", graph),
         }
+    }
+
+    fn array_columns(_: &ClosenessConfig) -> usize {
+        4
     }
 
     fn files(config: &ClosenessConfig) -> Vec<(&'static str, &Path)> {

@@ -75,7 +75,7 @@ pub(super) fn arrays(nodes: usize, world: usize) -> Vec<DeviceArray> {
     let mut all = State::list((nodes, nodes), world);
     let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
     for label in ["front", "next front", "long rows"] {
-        all.extend(Frontier::specs(label, nodes, MergeOp::Or, 1));
+        all.extend(Frontier::specs(label, nodes, MergeOp::Or, world));
         all.push(DeviceArray::new::<u32>("marks of a set", marks));
     }
     all

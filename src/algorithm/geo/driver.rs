@@ -33,7 +33,10 @@ impl Algorithm for Geo {
         "hive run geo --graph rmat:10 --locate 0.5:1 --output places.csv",
     ];
     const FORM: Form = Form::Plain;
-    const ARRAY_COLUMNS: usize = 2;
+
+    fn array_columns(_: &GeoConfig) -> usize {
+        2
+    }
 
     fn check(config: &GeoConfig) -> Result<()> {
         let tolerance = config.tolerance();

@@ -12,10 +12,14 @@ use crate::verify::{self, Checker, ClusteringFound};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
+/// Whether all arcs of a node lead to others, and each to another.
+fn once(graph: &Graph) -> bool {
+    graph.origin.self_loops == 0 && graph.origin.duplicates == 0
+}
+
 /// Pairs of the neighbours of a node.
-fn pairs(graph: &Graph, v: usize) -> u128 {
-    let once = graph.origin.self_loops == 0 && graph.origin.duplicates == 0;
-    let degree = match once {
+fn pairs(graph: &Graph, v: usize) -> u64 {
+    let degree = match once(graph) {
         true => graph.degree(v),
         false => {
             let mut last = v as u32;
@@ -23,26 +27,29 @@ fn pairs(graph: &Graph, v: usize) -> u128 {
             graph.neighbors(v).map(|arc| arc.0).filter(new).count() as u64
         }
     };
-    u128::from(degree) * u128::from(degree.saturating_sub(1)) / 2
+    degree * degree.saturating_sub(1) / 2
 }
 
 impl Clustering {
     /// From the triangles of each node.
-    pub(super) fn of(graph: &Graph, counts: &[u64], measured: Measured) -> Clustering {
-        let pairs: Vec<u128> =
-            (0..graph.nodes()).into_par_iter().map(|v| pairs(graph, v)).collect();
-        let share = |(count, pairs): (&u64, &u128)| match *pairs {
+    pub(super) fn of(graph: &Graph, counts: &[u64], measured: Measured) -> Result<Clustering> {
+        if !once(graph) {
+            graph.load()?;
+        }
+        let pairs: Vec<u64> = (0..graph.nodes()).into_par_iter().map(|v| pairs(graph, v)).collect();
+        let share = |(count, pairs): (&u64, &u64)| match *pairs {
             0 => 0.0,
             pairs => *count as f64 / pairs as f64,
         };
         let coefficients: Vec<f64> = counts.iter().zip(&pairs).map(share).collect();
         let (joined, all) = (
             counts.iter().map(|count| u128::from(*count)).sum::<u128>(),
-            pairs.iter().sum::<u128>(),
+            pairs.iter().map(|pairs| u128::from(*pairs)).sum::<u128>(),
         );
         let mean = coefficients.iter().sum::<f64>() / coefficients.len().max(1) as f64;
         let transitivity = if all == 0 { 0.0 } else { joined as f64 / all as f64 };
-        Clustering { coefficients, mean, transitivity, triangles: (joined / 3) as u64, measured }
+        let triangles = (joined / 3) as u64;
+        Ok(Clustering { coefficients, mean, transitivity, triangles, measured })
     }
 }
 
@@ -83,12 +90,12 @@ impl Answer<Lcc> for Clustering {
         "variant:lcc".into()
     }
 
-    /// `mean-coefficient`, `transitivity` and `triangles` of the graph.
+    /// `mean-coefficient`, `transitivity` and `triangle-count` of the graph.
     fn facts(&self, _: &Query<Lcc>) -> Map<String, Value> {
         fields([
             ("mean-coefficient", json!(self.mean)),
             ("transitivity", json!(self.transitivity)),
-            ("triangles", json!(self.triangles)),
+            ("triangle-count", json!(self.triangles)),
         ])
     }
 
@@ -107,7 +114,9 @@ impl Answer<Lcc> for Clustering {
             coefficients: &self.coefficients,
             mean: self.mean,
             transitivity: self.transitivity,
+            triangles: self.triangles,
         };
+        query.graph.load()?;
         by.by_host(|| verify::lcc(&query.graph, found))?;
         Ok(Checked::default())
     }

@@ -81,6 +81,6 @@ impl Algorithm for Lcc {
     fn solve(request: Request<Self>) -> Result<Clustering> {
         let Request { fleet, graph, query, run, .. } = request;
         let (counts, measured) = counted(fleet, graph, run)?;
-        Ok(Clustering::of(&query.graph, &counts, measured))
+        Clustering::of(&query.graph, &counts, measured)
     }
 }

@@ -82,6 +82,7 @@ impl Answer<RandomWalk> for Walks {
     }
 
     fn verify(&self, query: &Query<RandomWalk>, by: &Checker) -> Result<Checked> {
+        query.graph.load()?;
         let (config, start) = (&query.config, &query.start);
         let question = WalkQuestion {
             starts: &start.starts,

@@ -1,15 +1,16 @@
 //! Random walks: from every node, or from some, along random arcs.
 //!
 //! **Definition.** Walker i begins at start number floor(i / walks), starts in the order of their input ids. A step goes from node
-//! t to the other end of arc number k of the row of t, whose arcs are numbered by input id and then by weight. Draws are those of
-//! [`crate::operator::Random`] with stream i under the seed, in this order:
+//! t to the other end of arc number k of the row of t, whose arcs are numbered by input id and then by weight. Step number s of
+//! walker i, from 1 on, draws from [`crate::operator::Random`], stream i 2^20 + s under the seed, in this order:
 //!
 //! 1. With `restart` above 0, u = unit(): if u < restart, the walker is at its start again, and the step is over.
-//! 2. k = below(degree of t). With `weighted`, c = the upper 32 bits of bits(): if c is at least `share[k]` of the row's alias table,
-//!    k becomes `other[k]`; so arc k is taken with the probability that its weight has in the row.
+//! 2. k = below(degree of t). With `weighted`, where arcs have weights, c = the upper 32 bits of bits(): if c is at least `share[k]`
+//!    of the row's alias table, k becomes `other[k]`; so arc k is taken with the probability that its weight has in the row.
 //! 3. With p or q other than 1, where the step before came along an arc from s and the row has more than one arc: the node x found
 //!    is taken if u < a / max(1/p, 1, 1/q) with u = unit(), where a is 1/p if x is s, 1 if there is an arc from s to x, and else 1/q.
-//!    If it is not taken, 2 and 3 are repeated.
+//!    If it is not taken, 2 and 3 are repeated, up to 256 times in all. If none was taken, the first arc is, at which the sum of
+//!    a w over the row so far, w being the weight with `weighted` and else 1, exceeds (bits() >> 11) 2^-53 of the sum over the row.
 //!
 //! A walk ends at a node without an arc out, and with `weighted` without one that weighs anything; with `restart` above 0 it goes on
 //! from its start instead.
@@ -19,7 +20,7 @@
 //! and with `--merge redundant` each replica walks all.
 //!
 //! **Arrays.** `starts: [starts] u32`; `order, share, other: [m] u32` where nodes were relabelled or arcs have weights; `visits: [n]
-//! u64`, replicated, SUM; `paths: [length + 1, own walkers] u32`, each replica's own.
+//! u64`, replicated, SUM; `at, before: [own walkers] u32` and `paths: [length + 1, own walkers] u32`, each replica's own.
 //!
 //! **Source.** Perozzi, Al-Rfou, Skiena, "DeepWalk: online learning of social representations", KDD 2014 (walks from every node);
 //! Grover, Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, 3.2 (p and q); Vose, "A linear algorithm for
@@ -80,15 +81,15 @@ pub struct WalkConfig {
     /// Takes an arc with a probability in proportion to its weight; else all arcs of a row are equally likely.
     #[cfg_attr(feature = "cli", arg(long))]
     pub weighted: bool,
-    /// Probability that a step leads back to the walk's start: 0 to 1, below 1 [default: 0].
+    /// Probability that a step leads back to the walk's start: 0, or from 1e-7 to 0.9999999 [default: 0].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub restart: f64,
-    /// node2vec's p, 0.01 to 100: a step back to the node before is 1/p as likely as one to a neighbour of that node [default: 1].
+    /// node2vec's p, 0.05 to 20: a step back to the node before is 1/p as likely as one to a neighbour of that node [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub p: f64,
-    /// node2vec's q, 0.01 to 100: a step to a node that is no neighbour of the node before is 1/q as likely as one to a neighbour
+    /// node2vec's q, 0.05 to 20: a step to a node that is no neighbour of the node before is 1/q as likely as one to a neighbour
     /// [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
@@ -143,8 +144,8 @@ pub struct Walks {
 /// Random walks from every node of the graph, or from some.
 ///
 /// # Errors
-/// [`Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and where paths would
-/// take more memory than there is; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds answers that differ.
+/// [`Error::Input`] for options out of range and for sources that the graph does not have or that come twice; [`Error::Machine`]
+/// where paths or tables would take more memory than there is; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds answers that differ.
 pub fn walk(fleet: &Fleet, graph: &Prepared, config: &WalkConfig) -> Result<Walks> {
     run::<RandomWalk>(fleet, graph, config)
 }
@@ -164,7 +165,8 @@ impl WalkConfig {
 
     /// Values of the paths of so many walkers.
     fn path_values(&self, walkers: usize) -> usize {
-        if self.keep == WalkKept::Paths { walkers * (self.length as usize + 1) } else { 0 }
+        let width = self.length as usize + 1;
+        if self.keep == WalkKept::Paths { walkers.saturating_mul(width) } else { 0 }
     }
 }
 
@@ -188,13 +190,14 @@ impl Algorithm for RandomWalk {
                 return refuse(format!("{option} {number}: use 1 to 1000000"));
             }
         }
-        if !(0.0..1.0).contains(&config.restart) {
+        // As the f32 that is compared with multiples of 2^-24.
+        if config.restart != 0.0 && !(1e-7..=0.999_999_9).contains(&config.restart) {
             let given = config.restart;
-            return refuse(format!("--restart {given}: use a probability from 0 on, below 1"));
+            return refuse(format!("--restart {given}: use 0, or a number from 1e-7 to 0.9999999"));
         }
         for (option, number) in [("--p", config.p), ("--q", config.q)] {
-            if !(0.01..=100.0).contains(&number) {
-                return refuse(format!("{option} {number}: use a number from 0.01 to 100"));
+            if !(0.05..=20.0).contains(&number) {
+                return refuse(format!("{option} {number}: use a number from 0.05 to 20"));
             }
         }
         Ok(())
@@ -205,8 +208,9 @@ impl Algorithm for RandomWalk {
         let mut starts = sources.resolve_of("--sources", graph)?;
         starts.sort_unstable_by_key(|node| graph.rank(*node));
         let walkers = starts.len() as u64 * u64::from(config.walks);
+        // At the most three copies on the way from the replicas.
         let values = config.path_values(walkers as usize) as u64;
-        crate::memory::room("paths of walks", 8 * values)?;
+        crate::memory::room("paths of walks", values.saturating_mul(12))?;
         Ok(WalkStart { starts, rows: Arc::new(Rows::new(graph, config.weighted)?) })
     }
 
@@ -215,6 +219,10 @@ impl Algorithm for RandomWalk {
             true => String::new(),
             false => super::from_nodes(&start.starts, "source", graph),
         }
+    }
+
+    fn array_columns(config: &WalkConfig) -> usize {
+        if config.keep == WalkKept::Paths { config.length as usize + 1 } else { 1 }
     }
 
     fn files(config: &WalkConfig) -> Vec<(&'static str, &Path)> {
@@ -227,13 +235,22 @@ impl Algorithm for RandomWalk {
 
     fn arrays(shape: &GraphShape, config: &WalkConfig, world: usize) -> Vec<DeviceArray> {
         let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
-        let starts = config.sources.as_ref().and_then(|s| s.many().parse().ok()).unwrap_or(nodes);
+        let starts = match &config.sources {
+            Some(Seeds::List(ids)) => ids.len(),
+            Some(
+                Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. },
+            ) => *count as usize,
+            Some(Seeds::File(_) | Seeds::All) | None => nodes,
+        };
         let shared = world > 1 && config.run.merge != MergeMode::Redundant;
-        let walkers = starts * config.walks as usize;
-        let own = if shared { walkers.div_ceil(world).next_multiple_of(64) } else { walkers };
+        let walkers = starts.saturating_mul(config.walks as usize);
+        // Slices end at multiples of 64.
+        let slice = walkers.div_ceil(world).saturating_add(64);
+        let own = if shared { slice.min(walkers) } else { walkers };
         let tables = if config.weighted && shape.weighted { arcs } else { 0 };
-        let paths = config.path_values(own.min(walkers));
-        program::State::list(program::Sizes { nodes, starts, ordered: arcs, tables, paths }, world)
+        let paths = config.path_values(own);
+        let sizes = program::Sizes { nodes, starts, ordered: arcs, tables, own, paths };
+        program::State::list(sizes, world)
     }
 
     fn solve(request: Request<Self>) -> Result<Walks> {

@@ -21,7 +21,9 @@ pub(super) struct Sizes {
     /// Arcs of rows whose order is told, and of those with alias tables.
     pub ordered: usize,
     pub tables: usize,
-    /// Values of own paths.
+    /// Own walkers.
+    pub own: usize,
+    /// Values of their paths.
     pub paths: usize,
 }
 
@@ -36,6 +38,9 @@ replicated_arrays! {
         other: Replicated<u32> = "aliases", Gather, |s| s.tables;
         /// `[n]` how often walkers were at a node.
         visits: Replicated<u64> = "visits", Sum, |s| s.nodes;
+        /// `[own]` where walkers are, and where they were before.
+        at: Replicated<u32> = "nodes of walkers", Gather, |s| s.own;
+        before: Replicated<u32> = "nodes before", Gather, |s| s.own;
         /// `[length + 1, own]` nodes.
         paths: Replicated<u32> = "paths", Gather, |s| s.paths;
     }
@@ -43,6 +48,12 @@ replicated_arrays! {
 
 /// No node.
 const NONE: u32 = u32::MAX;
+/// Arcs of node2vec that are drawn for a step before all are looked at.
+const TRIES: u32 = 256;
+/// Steps of a launch. A host gives no sign of life while it makes those of a block of walkers.
+const STEPS: u64 = 256;
+/// The same for node2vec, whose steps draw several arcs and look for each of them in a row.
+const STEPS_BACK: u64 = 4;
 
 /// Whether there is an arc from u to v. Rows are in the order of nodes in memory.
 #[device]
@@ -60,8 +71,21 @@ fn is_arc(g: GraphView, u: u32, v: u32) -> bool {
     low < g.degree(u) && g.edge(u, low).node == v
 }
 
-/// Walker i's whole walk. `first`: the first walker of this replica, of `own`. `kept`: whether paths are. `ordered`, `weighted`,
-/// `second`: whether `order`, the alias tables, and `back` (1/p) and `away` (1/q) count; `most` is the largest of them and 1.
+/// How likely an arc to a node is beside others, after a step that came from `past`.
+#[device]
+fn likely(g: GraphView, past: u32, to: u32, back: f32, away: f32) -> f32 {
+    if to == past {
+        return back;
+    }
+    if is_arc(g, past, to) {
+        return 1.0_f32;
+    }
+    away
+}
+
+/// Steps `from` to `till` of walker i; it comes to its start before step 1, if `from` is 0. `first`: the first walker of this replica,
+/// of `own`. `kept`: whether paths are. `ordered`, `weighted`, `second`: whether `order`, the alias tables, and `back` (1/p) and `away`
+/// (1/q) count; `most` is the largest of them and 1.
 #[lambda]
 fn walk(
     g: GraphView,
@@ -71,11 +95,14 @@ fn walk(
     share: Reads<u32>,
     other: Reads<u32>,
     visits: Writes<u64>,
+    at: Writes<u32>,
+    before: Writes<u32>,
     paths: Writes<u32>,
     first: u64,
     own: u64,
     walks: u64,
-    length: u64,
+    from: u64,
+    till: u64,
     seed: u64,
     kept: u32,
     ordered: u32,
@@ -86,71 +113,111 @@ fn walk(
     away: f32,
     most: f32,
 ) {
-    let mut random = Random::new(seed, i);
+    let place = i - first;
     let home = starts[i / walks];
-    let mut at = home;
+    let mut here = home;
     let mut past = NONE;
-    let mut step = 0_u64;
-    loop {
-        visits.add(at, 1_u64);
+    let mut step = from;
+    if from == 0_u64 {
+        visits.add(here, 1_u64);
         if kept != 0_u32 {
-            paths[step * own + (i - first)] = at;
+            paths[place] = here;
         }
-        step += 1_u64;
-        if step > length {
-            return;
-        }
+        step = 1_u64;
+    } else {
+        here = at[place];
+        past = before[place];
+    }
+    while step <= till && here != NONE {
+        let mut random = Random::new(seed, (i << 20_u32) + step);
+        let degree = g.degree(here);
         let mut to = NONE;
-        if restart > 0.0_f32 && random.unit() < restart {
-            past = NONE;
-            at = home;
-            continue;
+        let mut anew = false;
+        if restart > 0.0_f32 {
+            anew = random.unit() < restart;
         }
-        let degree = g.degree(at);
-        let mut taken = degree == 0_u64;
-        while !taken {
+        let looks_back = second != 0_u32 && past != NONE && degree > 1_u64;
+        let mut taken = anew || degree == 0_u64;
+        let mut tries = 0_u32;
+        while !taken && tries < TRIES {
             let mut k = random.below(degree);
             if weighted != 0_u32 {
-                let row = g.edge(at, 0_u64).arc;
+                let row = g.edge(here, 0_u64).arc;
                 let coin = (random.bits() >> 32_u32) as u32;
                 if coin >= share[row + k] {
                     k = other[row + k] as u64;
                 }
                 if k == NONE as u64 {
+                    to = NONE;
                     break;
                 }
             }
             if ordered != 0_u32 {
-                k = order[g.edge(at, 0_u64).arc + k] as u64;
+                k = order[g.edge(here, 0_u64).arc + k] as u64;
             }
-            to = g.edge(at, k).node;
+            to = g.edge(here, k).node;
             taken = true;
-            if second != 0_u32 && past != NONE && degree > 1_u64 {
-                let mut likely = away;
-                if to == past {
-                    likely = back;
-                } else if is_arc(g, past, to) {
-                    likely = 1.0_f32;
+            if looks_back {
+                let part = likely(g, past, to, back, away);
+                taken = random.unit() * most < part;
+            }
+            tries += 1_u32;
+        }
+        if !taken && tries == TRIES {
+            let mut all = 0.0_f64;
+            for k in 0_u64..degree {
+                let mut at_k = k;
+                if ordered != 0_u32 {
+                    at_k = order[g.edge(here, 0_u64).arc + k] as u64;
                 }
-                taken = random.unit() * most < likely;
+                let e = g.edge(here, at_k);
+                let mut weight = 1.0_f32;
+                if weighted != 0_u32 {
+                    weight = e.weight;
+                }
+                all += likely(g, past, e.node, back, away) as f64 * weight as f64;
+            }
+            let bound = (random.bits() >> 11_u32) as f64 * (1.0_f64 / 9007199254740992.0_f64) * all;
+            let mut sum = 0.0_f64;
+            for k in 0_u64..degree {
+                let mut at_k = k;
+                if ordered != 0_u32 {
+                    at_k = order[g.edge(here, 0_u64).arc + k] as u64;
+                }
+                let e = g.edge(here, at_k);
+                let mut weight = 1.0_f32;
+                if weighted != 0_u32 {
+                    weight = e.weight;
+                }
+                let part = likely(g, past, e.node, back, away) as f64 * weight as f64;
+                if part > 0.0_f64 && sum <= bound {
+                    to = e.node;
+                }
+                sum += part;
             }
         }
-        if to == NONE {
+        past = here;
+        here = to;
+        if anew || (to == NONE && restart > 0.0_f32) {
             past = NONE;
-            if restart > 0.0_f32 {
-                at = home;
-                continue;
-            }
-            break;
+            here = home;
         }
-        past = at;
-        at = to;
+        if here != NONE {
+            visits.add(here, 1_u64);
+        }
+        if kept != 0_u32 {
+            paths[step * own + place] = here;
+        }
+        step += 1_u64;
     }
     if kept != 0_u32 {
-        for rest in step..length + 1_u64 {
-            paths[rest * own + (i - first)] = NONE;
+        while step <= till {
+            paths[step * own + place] = NONE;
+            step += 1_u64;
         }
     }
+    at[place] = here;
+    before[place] = past;
 }
 
 /// The program of one replica: visits, and the paths `[own walkers][length + 1]` of its walkers. `dealt`: these are a slice of all.
@@ -167,12 +234,14 @@ pub(super) fn program(
     let own = if dealt { slice(r.rank()) } else { 0..walkers };
     // Arrays are of one length on all replicas.
     let most = if dealt { (0..r.world()).map(|rank| slice(rank).len()).max() } else { None };
+    let most = most.unwrap_or(walkers);
     let sizes = Sizes {
         nodes: g.graph().nodes(),
         starts: starts.len(),
         ordered: rows.order.len(),
         tables: rows.share.len(),
-        paths: config.path_values(most.unwrap_or(walkers)),
+        own: most,
+        paths: config.path_values(most),
     };
     let mut state = State::allocate(r, sizes)?;
     state.starts.assign(starts)?;
@@ -208,7 +277,7 @@ struct Driver<'a> {
 
 impl Run for Driver<'_> {
     fn meet(&mut self, r: &mut Replica) -> Result<()> {
-        if matches!(r.backend, Backend::Cuda(_)) { self.walk(r, 0..0) } else { Ok(()) }
+        if matches!(r.backend, Backend::Cuda(_)) { self.walk(r, 0..0, 0..1) } else { Ok(()) }
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
@@ -217,7 +286,17 @@ impl Run for Driver<'_> {
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let own = self.own.clone();
-        operators((r, log, "step walk"), |r| self.walk(r, own.clone()))?;
+        let length = u64::from(self.config.length);
+        let steps = if self.config.looks_back() { STEPS_BACK } else { STEPS };
+        operators((r, log, "step walk"), |r| {
+            let mut from = 0;
+            while from <= length {
+                let end = (from + steps).min(length + 1);
+                self.walk(r, own.clone(), from..end)?;
+                from = end;
+            }
+            Ok(())
+        })?;
         if self.dealt {
             r.merge(&mut self.state.visits)?;
         }
@@ -233,16 +312,17 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// Whole walks of these walkers.
-    fn walk(&mut self, r: &mut Replica, walkers: Range<usize>) -> Result<()> {
+    /// These steps of these walkers.
+    fn walk(&mut self, r: &mut Replica, walkers: Range<usize>, steps: Range<u64>) -> Result<()> {
         let Driver { g, config, own, state, walk, .. } = self;
-        let State { starts, order, share, other, visits, paths } = state;
+        let State { starts, order, share, other, visits, at, before, paths } = state;
         let (back, away) = (1.0 / config.p, 1.0 / config.q);
         let args = Args::new()
             .scalar("first", own.start as u64)
             .scalar("own", own.len() as u64)
             .scalar("walks", u64::from(config.walks))
-            .scalar("length", u64::from(config.length))
+            .scalar("from", steps.start)
+            .scalar("till", steps.end - 1)
             .scalar("seed", config.seed)
             .scalar("kept", u32::from(config.keep == WalkKept::Paths))
             .scalar("ordered", u32::from(order.len() > 0))
@@ -257,6 +337,8 @@ impl Driver<'_> {
             .reads("share", share)
             .reads("other", other)
             .writes("visits", visits)
+            .writes("at", at)
+            .writes("before", before)
             .writes("paths", paths);
         r.for_all("walk", Over::range(walkers).with(g), walk, args)
     }

@@ -24,8 +24,10 @@ impl Rows {
         if graph.names_rise() && !weighted {
             return Ok(Rows::default());
         }
+        graph.load()?;
         let arcs = graph.arcs() as usize;
-        let arrays = u64::from(!graph.names_rise()) + 2 * u64::from(weighted);
+        // Tables are made as pairs first.
+        let arrays = u64::from(!graph.names_rise()) + 4 * u64::from(weighted);
         crate::memory::room("orders and weights of rows", 4 * arrays * arcs as u64)?;
         let mut order = vec![0; if graph.names_rise() { 0 } else { arcs }];
         for_rows(graph, &mut order, |row, order| {
