@@ -158,8 +158,16 @@ fn walk(
             to = g.edge(here, k).node;
             taken = true;
             if looks_back {
-                let part = likely(g, past, to, back, away);
-                taken = random.unit() * most < part;
+                // Most draws are decided without a look at the row of the node before.
+                let bound = random.unit() * most;
+                if to == past {
+                    taken = bound < back;
+                } else {
+                    taken = bound < away.min(1.0_f32);
+                    if !taken && bound < away.max(1.0_f32) {
+                        taken = is_arc(g, past, to) == (away < 1.0_f32);
+                    }
+                }
             }
             tries += 1_u32;
         }
