@@ -41,7 +41,7 @@ class Result:
         """Names of the columns."""
     @property
     def ids(self) -> Any:
-        """`[n]` what each node is called."""
+        """`[n]` what each node is called. None where values are not those of nodes: walks, elements of an array."""
     def __getitem__(self, name) -> Any:
         ...
     def named(self, name) -> Any:
@@ -49,7 +49,7 @@ class Result:
     def to_dict(self, name=None) -> Any:
         """One column, the first if none is named, as ``{id: value}``."""
     def to_pandas(self) -> Any:
-        """All columns as a table, its rows by id."""
+        """All columns as a table, its rows by id where they are nodes."""
     def top(self, k=10, name=None, *, smallest=False) -> Any:
         """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
     @property
@@ -348,6 +348,14 @@ def scc(
 ) -> Result:
     """Strongly connected components: the smallest node in the component of each node. See help(hivegraph.scc)."""
 
+def cdlp(
+    graph: Any,
+    *,
+    iterations: int | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Communities by label propagation: the label that most neighbours have, again and again. See help(hivegraph.cdlp)."""
+
 def kcore(
     graph: Any,
     **run: Unpack[_Run],
@@ -359,6 +367,12 @@ def triangles(
     **run: Unpack[_Run],
 ) -> Result:
     """Triangles: how many each node is in, and how many the graph has. See help(hivegraph.triangles)."""
+
+def lcc(
+    graph: Any,
+    **run: Unpack[_Run],
+) -> Result:
+    """Local clustering coefficients: how many of the neighbours of a node know each other. See help(hivegraph.lcc)."""
 
 def filter(
     *,
@@ -438,3 +452,19 @@ def katz(
     **run: Unpack[_Run],
 ) -> Result:
     """Katz centrality: walks that end at a node, shorter ones counting more. See help(hivegraph.katz)."""
+
+def walk(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    walks: int | str | None = None,
+    length: int | str | None = None,
+    weighted: float | str | None = None,
+    restart: float | str | None = None,
+    p: float | str | None = None,
+    q: float | str | None = None,
+    seed: float | str | None = None,
+    keep: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Random walks: uniform, weighted, with restarts, node2vec. See help(hivegraph.walk)."""
