@@ -9,7 +9,7 @@
 //!
 //! Graphs are symmetric; self loops and parallel arcs do not count. This is what LDBC defines for undirected graphs.
 //!
-//! **Idea.** t(v) is the number of triangles that v is in ([`super::triangles`]).
+//! **Idea.** t(v) is the number of triangles that v is in ([`mod@super::triangles`]).
 //!
 //! **Source.** Watts, Strogatz, "Collective dynamics of 'small-world' networks", Nature 393, 1998; LDBC Graphalytics benchmark
 //! specification 1.0, 2.3.5.
