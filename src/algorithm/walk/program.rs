@@ -10,7 +10,7 @@ use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
-use crate::operator::{Args, GraphView, Lambda, Over, device, lambda};
+use crate::operator::{Args, GraphView, Lambda, Over, Reads, device, lambda};
 use std::ops::Range;
 
 /// What lengths of arrays follow from.
@@ -71,16 +71,29 @@ fn is_arc(g: GraphView, u: u32, v: u32) -> bool {
     low < g.degree(u) && g.edge(u, low).node == v
 }
 
-/// How likely an arc to a node is beside others, after a step that came from `past`.
+/// Which arc of a row in memory is number k by input id and weight.
 #[device]
-fn likely(g: GraphView, past: u32, to: u32, back: f32, away: f32) -> f32 {
-    if to == past {
-        return back;
+fn in_memory(g: GraphView, u: u32, k: u64, ordered: u32, order: Reads<u32>) -> u64 {
+    if ordered == 0_u32 {
+        return k;
     }
-    if is_arc(g, past, to) {
-        return 1.0_f32;
+    order[g.edge(u, 0_u64).arc + k] as u64
+}
+
+/// How likely arc k of u in memory is beside the others of the row, after a step that came from `past`.
+#[device]
+fn part(g: GraphView, past: u32, u: u32, k: u64, weighted: u32, back: f32, away: f32) -> f64 {
+    let e = g.edge(u, k);
+    let mut likely = away;
+    if e.node == past {
+        likely = back;
+    } else if is_arc(g, past, e.node) {
+        likely = 1.0_f32;
     }
-    away
+    if weighted == 0_u32 {
+        return likely as f64;
+    }
+    likely as f64 * e.weight as f64
 }
 
 /// Steps `from` to `till` of walker i; it comes to its start before step 1, if `from` is 0. `first`: the first walker of this replica,
@@ -152,10 +165,7 @@ fn walk(
                     break;
                 }
             }
-            if ordered != 0_u32 {
-                k = order[g.edge(here, 0_u64).arc + k] as u64;
-            }
-            to = g.edge(here, k).node;
+            to = g.edge(here, in_memory(g, here, k, ordered, order)).node;
             taken = true;
             if looks_back {
                 // Most draws are decided without a look at the row of the node before.
@@ -174,34 +184,18 @@ fn walk(
         if !taken && tries == TRIES {
             let mut all = 0.0_f64;
             for k in 0_u64..degree {
-                let mut at_k = k;
-                if ordered != 0_u32 {
-                    at_k = order[g.edge(here, 0_u64).arc + k] as u64;
-                }
-                let e = g.edge(here, at_k);
-                let mut weight = 1.0_f32;
-                if weighted != 0_u32 {
-                    weight = e.weight;
-                }
-                all += likely(g, past, e.node, back, away) as f64 * weight as f64;
+                let e = in_memory(g, here, k, ordered, order);
+                all += part(g, past, here, e, weighted, back, away);
             }
             let bound = (random.bits() >> 11_u32) as f64 * (1.0_f64 / 9007199254740992.0_f64) * all;
             let mut sum = 0.0_f64;
             for k in 0_u64..degree {
-                let mut at_k = k;
-                if ordered != 0_u32 {
-                    at_k = order[g.edge(here, 0_u64).arc + k] as u64;
+                let e = in_memory(g, here, k, ordered, order);
+                let one = part(g, past, here, e, weighted, back, away);
+                if one > 0.0_f64 && sum <= bound {
+                    to = g.edge(here, e).node;
                 }
-                let e = g.edge(here, at_k);
-                let mut weight = 1.0_f32;
-                if weighted != 0_u32 {
-                    weight = e.weight;
-                }
-                let part = likely(g, past, e.node, back, away) as f64 * weight as f64;
-                if part > 0.0_f64 && sum <= bound {
-                    to = e.node;
-                }
-                sum += part;
+                sum += one;
             }
         }
         past = here;
