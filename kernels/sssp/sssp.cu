@@ -8,9 +8,10 @@
 // Invariant between rounds: every arc out of a node outside the frontier is relaxed. `front` holds
 // the frontier, `next` is all zero. A round consumes `front`, fills `next`, and swaps them.
 //
-// Where weights are wide and there are hubs (neither HIVE_PACKED nor HIVE_CAPPED) and distances are fine (`inner`), most distances improve many times, and mostly
-// over nodes of high degree. There whole searches pull these until few of them improve, and then all nodes, with the
-// lowest distance that has changed since the last pull of all. Only after such a pull is the frontier what improved last.
+// Where weights are wide, there are hubs (neither HIVE_PACKED nor HIVE_CAPPED), and distances are fine (`inner`), most distances
+// improve many times, and mostly over nodes of high degree. There whole searches pull these until few of them improve, and then
+// all nodes, with the lowest distance that has changed since the last pull of all. Only after such a pull is the frontier what
+// improved last.
 //
 // Where degrees are alike (HIVE_CAPPED), no node is near to all others, and frontiers that are pushed as they come relax most
 // arcs many times. There pushes go by windows of distances, each settled before the next, and from early on only along arcs

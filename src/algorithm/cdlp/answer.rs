@@ -16,14 +16,14 @@ impl Communities {
     pub(super) fn of(
         graph: &Graph,
         ranks: Vec<u32>,
-        (iterations, changed): (u32, u64),
+        (iterations, changed, sorted): (u32, u64, bool),
         measured: Measured,
     ) -> Communities {
         let labels: Vec<u32> = ranks.into_iter().map(|rank| graph.ranked(rank)).collect();
         let sizes = sizes(&labels);
         let count = sizes.iter().filter(|size| **size > 0).count() as u64;
         let largest = sizes.into_iter().max().unwrap_or(0);
-        Communities { labels, count, largest, iterations, changed, measured }
+        Communities { labels, count, largest, iterations, changed, sorted, measured }
     }
 }
 
@@ -44,7 +44,7 @@ impl Answer<Cdlp> for Communities {
     }
 
     fn strategy(&self, _: &Query<Cdlp>) -> &'static str {
-        "tables"
+        if self.sorted { "sort" } else { "tables" }
     }
 
     fn cuts(&self, query: &Query<Cdlp>) -> String {

@@ -69,6 +69,8 @@ pub struct Communities {
     pub iterations: u32,
     /// Nodes whose label the last changed.
     pub changed: u64,
+    /// Hosts sorted labels; else GPUs counted them in tables.
+    pub sorted: bool,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -122,6 +124,6 @@ impl Algorithm for Cdlp {
         let (labels, iterations, changed) = found;
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs() * u64::from(iterations);
-        Ok(Communities::of(&query.graph, labels, (iterations, changed), measured))
+        Ok(Communities::of(&query.graph, labels, (iterations, changed, sorts), measured))
     }
 }

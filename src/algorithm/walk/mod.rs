@@ -145,7 +145,8 @@ pub struct Walks {
 ///
 /// # Errors
 /// [`Error::Input`] for options out of range and for sources that the graph does not have or that come twice; [`Error::Machine`]
-/// where paths or tables would take more memory than there is; [`Error::Fault`] when a replica fails; [`Error::Verify`] when `compare` finds answers that differ.
+/// where paths or tables would take more memory than there is; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
+/// `compare` finds answers that differ.
 pub fn walk(fleet: &Fleet, graph: &Prepared, config: &WalkConfig) -> Result<Walks> {
     run::<RandomWalk>(fleet, graph, config)
 }
