@@ -356,6 +356,15 @@ mod tests {
         let drawn = estimate("rmat:30", Placement::Sharded);
         assert!(drawn.host.running_bytes < 48 << 30, "{:?}", drawn.host);
         assert!(drawn.laying_out.bytes < 140 << 30, "{:?}", drawn.laying_out);
+        // Of 48 bytes a node beside arcs, most are there one after another.
+        let least = |spec: &str, gpus: &str| {
+            let outline = Outline::of(spec).unwrap();
+            let (devices, placement) = (gpus.parse().unwrap(), Placement::Sharded);
+            let here: Vec<DeviceInfo> =
+                (0..8).map(|ordinal| gpu(ordinal, ordinal, 140 << 30)).collect();
+            Estimate::new(Some(spec.into()), outline, &devices, placement, &here).laying_out.bytes
+        };
+        assert!(least("rmat:31", "cuda:0-7") < 120 << 30);
         let whole = estimate("rmat:30", Placement::Replicated);
         assert!(whole.host.running_bytes > 200 << 30, "{:?}", whole.host);
         // What fits a GPU is made there whole.

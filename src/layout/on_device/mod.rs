@@ -58,6 +58,8 @@ pub(super) struct Wanted {
 #[derive(Clone, Copy)]
 struct Sizes {
     nodes: u64,
+    /// Nodes that get rows, at least.
+    active: u64,
     /// Arcs that this replica makes.
     own: u64,
     /// Arcs that this replica keeps in the end.
@@ -65,38 +67,46 @@ struct Sizes {
     /// Bytes of the input's arcs.
     input: u64,
     both: bool,
+    /// Arcs are drawn: rows need neither lengths nor places in the input.
+    drawn: bool,
     /// Keys that are sorted at once, at least.
     fewest: u64,
 }
 
 impl Sizes {
-    /// Of a graph of so many `nodes` and `arcs`, on one of `world` replicas.
+    /// Of a graph of so many `nodes` and `arcs`, on one of `world` replicas, whose arcs are in memory.
     fn new([nodes, arcs]: [u64; 2], both: bool, placement: Placement, world: u64) -> Sizes {
         let own = arcs.div_ceil(world);
         let kept = match placement {
             Placement::Sharded => own,
             Placement::Replicated => arcs,
         };
-        Sizes { nodes, own, kept, input: 0, both, fewest: FEWEST_KEYS.min(arcs) }
+        let fewest = FEWEST_KEYS.min(arcs);
+        Sizes { nodes, active: nodes, own, kept, input: 0, both, drawn: false, fewest }
     }
 
     /// Bytes at the peak where so many `keys` are sorted at once, and an arc takes so many `words`.
     fn peak(&self, keys: u64, words: u64) -> u64 {
-        let nodes = self.nodes;
-        let made = if self.both { 2 } else { 1 } * (4 * words * self.kept + 8 * (nodes + 1));
-        // Labels both ways, offsets by label, shifts, lengths of rows.
-        let scratch = 8 * nodes + 8 * (nodes + 1) + 24 * nodes;
-        self.input + made + scratch + Sorter::bytes(keys) + RESERVE
+        let Sizes { nodes, active, .. } = *self;
+        let labels = 8 * nodes;
+        // In-degrees, lengths, shifts.
+        let lengths = if self.drawn { 0 } else { 24 * nodes };
+        let ordering = Sorter::bytes(nodes.max(keys));
+        let rows = 4 * words * self.kept + 8 * (active + 1);
+        let made = if self.both { 2 } else { 1 } * rows;
+        // The offsets of the rows at work are there twice.
+        let making = made + 8 * (active + 1) + Sorter::bytes(keys);
+        self.input + labels + lengths + ordering.max(making) + RESERVE
     }
 
     /// The keys that are sorted at once where the longest row has `longest` arcs and `free` bytes are left; `None` where there
     /// is no room for as many as are needed.
     fn keys(&self, longest: u64, free: u64, words: u64) -> Option<u64> {
-        // Nodes are sorted by degree.
-        let least = longest.max(self.nodes);
-        let part = |part: u64| (self.own / part).max(self.fewest).max(least);
+        let part = |part: u64| (self.own / part).max(self.fewest).max(longest);
         let fits = |keys: &u64| *keys <= MAX_KEYS && self.peak(*keys, words) <= free;
-        PARTS.map(part).into_iter().find(fits)
+        // Nodes are sorted by degree: in the same room, or in room of their own.
+        let shared = PARTS.map(|parts| part(parts).max(self.nodes));
+        shared.into_iter().chain(PARTS.map(part)).find(fits)
     }
 }
 
@@ -134,9 +144,11 @@ pub(super) fn least_peak(
         ArcsFrom::Host | ArcsFrom::Gpus => 4,
         ArcsFrom::Draws => 0,
     };
+    let drawn = input == ArcsFrom::Draws;
     let input = 8 * (shape.nodes + 1) + arc * shape.all_arcs();
-    let keys = (sizes.own / PARTS[PARTS.len() - 1]).max(shape.nodes);
-    Sizes { input, ..sizes }.peak(keys, if weights && !shape.packed { 2 } else { 1 })
+    let keys = (sizes.own / PARTS[PARTS.len() - 1]).max(sizes.fewest);
+    let sizes = Sizes { input, drawn, active: shape.active, ..sizes };
+    sizes.peak(keys, if weights && !shape.packed { 2 } else { 1 })
 }
 
 /// Makes on the GPU of every replica what is `wanted` of `graph`. `None` on all of them where one has no room for it, or where
@@ -168,7 +180,8 @@ pub(super) fn make(
     // Arcs may be drawn more than once.
     let drawn = matches!(kept, Some(DeviceArcs::Drawn(_)));
     let fewest = if drawn { FEWEST_KEYS } else { sizes.fewest };
-    let sizes = Sizes { input, fewest, ..sizes };
+    // How many nodes have arcs is seen later.
+    let sizes = Sizes { input, fewest, drawn, active: 0, ..sizes };
     if !all(r, sizes.keys(0, free, 1).is_some())? {
         return Ok(None);
     }
@@ -185,6 +198,7 @@ pub(super) fn make(
     let making = Making { r, kernels, wanted, weighted, input, labels: None };
     let found = making.look(graph)?;
     let words = if wanted.weights && found.sketch.packing.is_none() { 2 } else { 1 };
+    let sizes = Sizes { active: found.sketch.active as u64, ..sizes };
     let keys = sizes.keys(found.sketch.max_degree, free, words);
     let fits = all(making.r, keys.is_some())?;
     let made = match keys.filter(|_| fits) {
@@ -335,10 +349,19 @@ impl Making<'_> {
     /// Makes it. A meeting.
     fn make(mut self, found: Found, keys: u64) -> Result<Option<Made>> {
         let Found { sketch, in_degrees, lightest, mean_weight, weights } = found;
-        let mut sorter = Sorter::new(self.r.device()?, self.kernels.sort, keys)?;
+        let sorter =
+            |making: &Self, keys| Sorter::new(making.r.device()?, making.kernels.sort, keys);
+        let nodes = self.input.csr.nodes;
+        let mut kept = (keys >= nodes).then(|| sorter(&self, keys)).transpose()?;
         if sketch.by_degree {
-            self.labels = Some(self.order(&sketch, in_degrees.as_ref(), &mut sorter)?);
+            let mut own = None;
+            let room = match &mut kept {
+                Some(kept) => kept,
+                None => own.insert(sorter(&self, nodes)?),
+            };
+            self.labels = Some(self.order(&sketch, in_degrees.as_ref(), room)?);
         }
+        let mut sorter = kept.map_or_else(|| sorter(&self, keys), Ok)?;
         let drop_loops = self.wanted.weights && self.wanted.self_loops;
         let active = sketch.active as u64;
         let columns = self.input.drawn.as_ref().map_or(bits(active), |(drawn, _)| drawn.id_bits());

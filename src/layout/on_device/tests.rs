@@ -293,6 +293,57 @@ fn without_room_for_scratch_a_layout_is_made_on_the_host() {
     }
 }
 
+#[test]
+fn nodes_are_sorted_in_room_of_their_own_where_memory_is_short() {
+    let sizes = Sizes::new([1 << 31, 1 << 36], false, Placement::Sharded, 8);
+    let sizes = Sizes { input: 8 << 31, drawn: true, active: 1 << 30, ..sizes };
+    let free = |keys: u64| sizes.peak(keys, 1);
+    let own = sizes.own;
+    assert_eq!(sizes.keys(0, u64::MAX, 1), Some(1 << 31));
+    assert_eq!(sizes.keys(0, free(1 << 31), 1), Some(1 << 31));
+    assert_eq!(sizes.keys(0, free(1 << 31) - 1, 1), Some(own / 5));
+    assert_eq!(sizes.keys(0, free(own / 20), 1), Some(own / 20));
+    assert_eq!(sizes.keys(0, free(own / 20) - 1, 1), None);
+    // A row is sorted at once.
+    assert_eq!(sizes.keys(own / 3, free(own / 3), 1), Some(own / 3));
+    assert_eq!(sizes.keys(own / 3, free(own / 3) - 1, 1), None);
+    // Where rows are few, sorting nodes takes the most.
+    let few = Sizes::new([1 << 31, 1 << 31], false, Placement::Sharded, 8);
+    assert!(few.peak(1 << 20, 1) >= few.input + Sorter::bytes(1 << 31));
+}
+
+#[test]
+fn as_much_memory_as_is_estimated_suffices() {
+    let spec = "rmat:22,ef=2";
+    for fleet in fleets(Some(4 << 30)) {
+        let (drawn, kept) = crate::generate::drawn(&fleet, spec, PassLimits::default()).unwrap();
+        let (placement, world) = (Placement::Sharded, fleet.world());
+        let shape = GraphShape::of_topology(&drawn, Layout::Auto);
+        // The input is there already; arrays are rounded.
+        let needs = least_peak(&shape, false, placement, world, ArcsFrom::Draws) - 8 * shape.nodes
+            + (24 << 20);
+        let rooms = fleet.run(|r| {
+            let device = r.device()?;
+            Ok(room(&device.context)? / u64::from(device.sharers))
+        });
+        let rooms = rooms.unwrap();
+        let ballast = fleet.run(move |r| {
+            let rest = rooms[r.rank()].saturating_sub(needs);
+            r.device()?.alloc::<u8>("ballast", rest as usize)
+        });
+        let ballast = ballast.unwrap();
+        assert!(ballast.iter().all(|ballast| ballast.len() > 1 << 30));
+        let options = PrepareOptions { placement, ..PrepareOptions::default() };
+        let prepared = Prepared::new(&fleet, Arc::new(drawn), options).unwrap();
+        let prepared = prepared.with_input(Some(kept));
+        let rows = prepared.topology(&fleet).unwrap();
+        let what = format!("{spec}, {world} replicas");
+        assert!(rows.report.on_devices, "{what}: not made on the device");
+        let made = crate::generate::generate(spec).unwrap();
+        same_columns(&rows.columns, &Columns::new(&made, Layout::Auto).unwrap(), &what);
+    }
+}
+
 /// Arcs from `source` to each node, `u32::MAX` where there is no path.
 fn levels(graph: &Graph, source: u32) -> Vec<u32> {
     let mut levels = vec![u32::MAX; graph.nodes()];
