@@ -712,33 +712,33 @@ const AT_27: [(&str, &str, &str); 8] = [
 
 fn scaling_27(archive: &str) -> String {
     let cells = cells(archive);
-    let mut text = head(&["ms, median", "1 GPU", "2 GPUs", "4 GPUs", "speed-up by 2", "by 4"]);
+    let mut text = head(&["ms, median", "1 GPU", "4 GPUs", "8 GPUs", "speed-up by 4", "by 8"]);
     for (title, workload, options) in AT_27 {
         let of = |gpus| ms(cell(&cells, workload, "rmat27", gpus, options));
-        let [one, two, four] = [1, 2, 4].map(of);
-        let [twice, gain] = [two, four].map(|more| ratio(one.unwrap() / more.unwrap()));
-        text += &row(title, [shown(one), shown(two), shown(four), twice, gain]);
+        let [one, four, eight] = [1, 4, 8].map(of);
+        let [by_four, gain] = [four, eight].map(|more| ratio(one.unwrap() / more.unwrap()));
+        text += &row(title, [shown(one), shown(four), shown(eight), by_four, gain]);
     }
     text
 }
 
-/// Bars of the speed-ups on four GPUs, the ideal a dashed line.
+/// Bars of the speed-ups on eight GPUs, the ideal a dashed line.
 fn picture() -> String {
-    let cells = cells("scaling-27-5cf256a.tar.gz");
+    let cells = cells("scaling-27-0740e20.tar.gz");
     let (left, wide, step) = (190.0, 400.0, 26.0);
     let tall = 44.0 + step * AT_27.len() as f64;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 660 {tall}\" width=\"660\" height=\"{tall}\" \
          role=\"img\" font-family=\"Arial, Helvetica, sans-serif\" font-size=\"13\">\n\
-         <title>Speed-up of four GPUs over one, R-MAT 27</title>\n\
+         <title>Speed-up of eight GPUs over one, R-MAT 27</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <text x=\"12\" y=\"22\" font-size=\"14.5\" fill=\"#1b1f24\">Speed-up of four H200s over one, R-MAT 27: 4.2 G \
+         <text x=\"12\" y=\"22\" font-size=\"14.5\" fill=\"#1b1f24\">Speed-up of eight H200s over one, R-MAT 27: 4.2 G \
          arcs (dashed: ideal)</text>\n"
     );
     for (at, (title, workload, options)) in AT_27.iter().enumerate() {
-        let [one, four] =
-            [1, 4].map(|gpus| ms(cell(&cells, workload, "rmat27", gpus, options)).unwrap());
-        let (top, long) = (38.0 + step * at as f64, one / four / 4.0 * wide);
+        let [one, eight] =
+            [1, 8].map(|gpus| ms(cell(&cells, workload, "rmat27", gpus, options)).unwrap());
+        let (top, long) = (38.0 + step * at as f64, one / eight / 8.0 * wide);
         write!(
             svg,
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#1b1f24\">{title}</text>\n\
@@ -748,7 +748,7 @@ fn picture() -> String {
             top + 12.5,
             left + long - 6.0,
             top + 12.5,
-            one / four
+            one / eight
         )
         .unwrap();
     }
@@ -790,19 +790,32 @@ fn all_workloads(archive: &str) -> String {
 /// `scc` has changed since its series were measured, and is not in this table.
 fn weak(archive: &str) -> String {
     let cells = cells(archive);
-    let columns = ["series", "workload", "1 GPU", "2 GPUs", "4 GPUs", "efficiency", "rate"];
-    let mut text = head(&columns);
+    let gpus = ["1 GPU", "2 GPUs", "4 GPUs", "8 GPUs"];
+    let mut text = head(&[&["series", "workload"], &gpus[..], &["efficiency", "rate"]].concat());
     let series = [
-        ("edge-weak", ["rmat19-ef256", "rmat19-ef512", "rmat19-ef1024"]),
-        ("vertex-weak", ["rmat19-ef256", "rmat20-ef256", "rmat21-ef256"]),
-        ("graph500", ["rmat22", "rmat23", "rmat24"]),
-        ("array", ["array-2^24", "array-2^25", "array-2^26"]),
+        ("edge-weak", ["rmat19-ef256", "rmat19-ef512", "rmat19-ef1024", "rmat19-ef2048"]),
+        ("vertex-weak", ["rmat19-ef256", "rmat20-ef256", "rmat21-ef256", "rmat22-ef256"]),
+        ("graph500", ["rmat22", "rmat23", "rmat24", "rmat25"]),
+        ("array", ["array-2^24", "array-2^25", "array-2^26", "array-2^27"]),
     ];
     for (name, sets) in series {
-        for workload in
-            ["vn", "sssp", "geolocation", "bfs", "cc", "kcore", "triangles", "bc", "pr", "filter"]
-        {
-            let found: Vec<&Cell> = [1, 2, 4]
+        for workload in [
+            "vn",
+            "sssp",
+            "geolocation",
+            "bfs",
+            "cc",
+            "cdlp",
+            "kcore",
+            "triangles",
+            "bc",
+            "closeness",
+            "pr",
+            "katz",
+            "walk",
+            "filter",
+        ] {
+            let found: Vec<&Cell> = [1, 2, 4, 8]
                 .iter()
                 .zip(sets)
                 .filter_map(|(gpus, set)| {
@@ -814,17 +827,17 @@ fn weak(archive: &str) -> String {
                     })
                 })
                 .collect();
-            let [one, two, four] = found[..] else { continue };
+            let [one, two, four, eight] = found[..] else { continue };
             let rate = |cell| number(cell, "arcs_per_s").unwrap();
-            let efficiency = ratio(ms(one).unwrap() / ms(four).unwrap());
-            let times = [one, two, four].map(|cell| shown(ms(cell)));
+            let efficiency = ratio(ms(one).unwrap() / ms(eight).unwrap());
+            let times = [one, two, four, eight].map(|cell| shown(ms(cell)));
             let short = match workload {
                 "pr" => "pagerank",
                 "geolocation" => "geo",
                 other => other,
             };
             let first = [short.to_string()].into_iter().chain(times);
-            text += &row(name, first.chain([efficiency, ratio(rate(four) / rate(one))]));
+            text += &row(name, first.chain([efficiency, ratio(rate(eight) / rate(one))]));
         }
     }
     text
@@ -1364,6 +1377,34 @@ fn rmat_30(archive: &str) -> String {
     text
 }
 
+fn rmat_31(archive: &str) -> String {
+    let records = records(archive, "rmat-31.jsonl");
+    let columns =
+        ["R-MAT 31", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
+    let mut text = head(&columns);
+    for (title, workload) in [("bfs", "bfs"), ("pagerank, 2 iterations", "pr")] {
+        let of = records.iter().find(|record| record["primitive"] == workload);
+        let of = of.unwrap_or_else(|| panic!("no {workload} of R-MAT 31"));
+        assert_eq!(of["dataset"], "rmat31", "{title}");
+        let seconds = |ms: &serde_json::Value| format!("{:.1}", ms.as_f64().unwrap() / 1e3);
+        let bytes = of["prepare"]["bytes_per_replica"].as_f64().unwrap();
+        let stages = &of["end-to-end"];
+        let verified = match of["verified"] == "yes" {
+            true => seconds(&stages["verify"]),
+            false => "not verified".into(),
+        };
+        let cells = [
+            shown(of["process-time"]["median"].as_f64()),
+            format!("{:.1}", bytes / f64::from(1 << 30)),
+            seconds(&stages["lay-out"]),
+            verified,
+            seconds(&stages["total"]),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
 /// The record of a workload on a dataset, loaded or run as the variant says, on so many GPUs.
 fn verified_cell<'a>(
     records: &'a [serde_json::Value],
@@ -1559,13 +1600,14 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 34] = [
+const TABLES: [Table; 36] = [
     ("workloads", "hive run --help", workloads),
-    ("results", "standing-88d3e2b.tar.gz", |archive| standing(archive, &[1, 2, 4])),
-    ("resets", "standing-88d3e2b.tar.gz", resets),
-    ("R-MAT 27", "scaling-27-5cf256a.tar.gz", scaling_27),
+    ("results", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 4, 8])),
+    ("standing set", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 2, 3, 4, 8])),
+    ("resets", "standing-0740e20.tar.gz", resets),
+    ("R-MAT 27", "scaling-27-0740e20.tar.gz", scaling_27),
     ("all workloads", "strong-scaling-88d3e2b.tar.gz", all_workloads),
-    ("weak scaling", "weak-scaling-3401d8b.tar.gz", weak),
+    ("weak scaling", "weak-scaling-0740e20.tar.gz", weak),
     ("ablations", "ablations-6f3ef07.tar.gz", ablations),
     ("strategies", "pagerank-bf16fe6.tar.gz", strategies),
     ("geolocation", "geo-69455a9.tar.gz", geolocation),
@@ -1588,6 +1630,7 @@ const TABLES: [Table; 34] = [
     ("processes", "benches.tar.gz", whole),
     ("stages", "benches.tar.gz", stages),
     ("R-MAT 30", "benches.tar.gz", rmat_30),
+    ("R-MAT 31", "benches.tar.gz", rmat_31),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),
     ("kinds", "benches.tar.gz", kinds),

@@ -139,7 +139,7 @@ fn records_of_hive_stand_beside_ours_and_compare_with_them() {
 
 #[test]
 fn an_archive_reads_as_its_folder_and_no_cell_counts_twice() {
-    let archive = measurements("standing-88d3e2b.tar.gz");
+    let archive = measurements("standing-0740e20.tar.gz");
     let folder = tempfile::tempdir().unwrap();
     let packed = flate2::read::MultiGzDecoder::new(std::fs::File::open(&archive).unwrap());
     tar::Archive::new(packed).unpack(folder.path()).unwrap();
@@ -177,7 +177,7 @@ fn a_line_of_the_list_and_a_file_of_the_same_cell_count_once() {
 #[test]
 fn the_list_and_the_table_of_a_sweep_count_once_without_its_files() {
     let folder = tempfile::tempdir().unwrap();
-    let archive = measurements("standing-88d3e2b.tar.gz");
+    let archive = measurements("standing-0740e20.tar.gz");
     let packed = flate2::read::MultiGzDecoder::new(std::fs::File::open(&archive).unwrap());
     tar::Archive::new(packed).unpack(folder.path()).unwrap();
     for entry in std::fs::read_dir(folder.path().join("standing")).unwrap() {
@@ -464,7 +464,7 @@ fn pictures_other_than_svg_are_refused() {
 fn the_csv_has_every_cell_unrounded() {
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("all.csv");
-    succeeds(&[&measurements("standing-88d3e2b.tar.gz"), "--csv", text(&csv)]);
+    succeeds(&[&measurements("standing-0740e20.tar.gz"), "--csv", text(&csv)]);
     let csv = std::fs::read_to_string(csv).unwrap();
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
