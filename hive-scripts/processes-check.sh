@@ -104,7 +104,7 @@ since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 runs_of() {
     case $2:$1 in
     host:*) echo 40 ;;
-    *:kcore | *:katz | *:geo | *:closeness | *:cdlp) echo 150 ;;
+    *:kcore | *:katz | *:geo | *:closeness | *:cdlp | *:louvain) echo 150 ;;
     *:bc | *:pagerank | *:triangles) echo 800 ;;
     *) echo 3000 ;;
     esac

@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, pagerank, scc, sssp, triangles,
-    vn, walk,
+    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, louvain, pagerank, scc, sssp,
+    triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -16,6 +16,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<cc::Cc>(),
     Workload::new::<scc::Scc>(),
     Workload::new::<cdlp::Cdlp>(),
+    Workload::new::<louvain::Louvain>(),
     Workload::new::<kcore::Kcore>(),
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<lcc::Lcc>(),

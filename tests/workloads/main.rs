@@ -13,6 +13,7 @@ mod geo;
 mod katz;
 mod kcore;
 mod lcc;
+mod louvain;
 mod pagerank;
 mod properties;
 mod real_graphs;

@@ -1,0 +1,1182 @@
+//! Levels of many arcs as operators: one program for GPUs and host.
+
+use super::finish::{Measure, Small};
+use super::{Level, LouvainConfig};
+use crate::algorithm::RunOptions;
+use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
+use crate::algorithm::same::Words;
+use crate::collective::{MergeOp, Replicated};
+use crate::error::Result;
+use crate::fleet::{Backend, Replica};
+use crate::layout::Resident;
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::operator::{
+    ArcLambda, Args, Fold, FoldLambda, Lambda, Order, Over, Queue, Reads, Writes, device, lambda,
+};
+
+/// Levels up to so many arcs are one thread's.
+pub(super) const FEW: usize = 1 << 17;
+/// Cycles of levels where the first has more: nodes move again by themselves from the communities of the last cycle.
+const CYCLES: u32 = 2;
+/// Nodes move in so many turns: those of one turn do not see each other's moves.
+const TURNS: u32 = 4;
+/// Where moving at once loses, there are four times as many, up to so many.
+const MOST_TURNS: u32 = 256;
+/// Sweeps over all nodes in a level, at most.
+const SWEEPS: u32 = 32;
+/// A sweep that gains less is the level's last.
+const LEAST_SWEEP: f64 = 1e-6;
+/// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
+const TOTAL_BITS: i32 = 42;
+/// No community.
+const NONE: u32 = u32::MAX;
+/// Words of a table beyond those that follow from arcs.
+const SPARE: usize = 64;
+
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    nodes: usize,
+    arcs: usize,
+    /// Arcs of levels that are one thread's.
+    few: usize,
+}
+
+impl Sizes {
+    fn few(&self) -> usize {
+        self.arcs.min(self.few)
+    }
+
+    fn slots(&self) -> usize {
+        slots(self.arcs)
+    }
+}
+
+/// Words of a table of so many arcs.
+fn slots(arcs: usize) -> usize {
+    arcs + arcs / 2 + SPARE
+}
+
+replicated_arrays! {
+    /// The replicated state. Nodes of a level are numbered from 0; those of the first by rank.
+    pub(super) struct State of Sizes {
+        /// `[n]` how many nodes have a lower id.
+        rank: Replicated<u32> = "rank", Gather, |s| s.nodes;
+        /// `[n]` the heaviest arc of a node, and whether some arc weighs no whole number.
+        heaviest: Replicated<f32> = "heaviest arc", Gather, |s| s.nodes;
+        /// `[m]` the arcs of a level, each way; self loops are skipped.
+        source: Replicated<u32> = "sources", Gather, |s| s.arcs;
+        target: Replicated<u32> = "targets", Gather, |s| s.arcs;
+        weight: Replicated<u64> = "units", Gather, |s| s.arcs;
+        /// A table with open addressing of pairs (node, community), 1 above, and the weights of the arcs between.
+        key: Replicated<u64> = "pairs", Gather, |s| s.slots();
+        sum: Replicated<u64> = "sums of pairs", Gather, |s| s.slots();
+        /// `[n]` the node of the level that each node of the graph is in.
+        label: Replicated<u32> = "label", Gather, |s| s.nodes;
+        /// `[n]` the community of each node of a level, after the last sweep and the one before.
+        community: Replicated<u32> = "community", Gather, |s| s.nodes;
+        kept: Replicated<u32> = "community before", Gather, |s| s.nodes;
+        /// `[n]` the number of each community in the next level.
+        number: Replicated<u32> = "number of a community", Gather, |s| s.nodes;
+        /// `[n]` the weight of all arcs of a node, here and in the next level, of a community, and nodes of it.
+        own: Replicated<u64> = "weight of a node", Gather, |s| s.nodes;
+        next: Replicated<u64> = "weight of a next node", Gather, |s| s.nodes;
+        total: Replicated<u64> = "weight of a community", Gather, |s| s.nodes;
+        size: Replicated<u32> = "nodes of a community", Gather, |s| s.nodes;
+        /// `[n]` the weight of the arcs to the own community.
+        inner: Replicated<u64> = "weight inside", Gather, |s| s.nodes;
+        /// `[n]` the gain of the best move, above the community upside down.
+        best: Replicated<u64> = "best move", Max, |s| s.nodes;
+        /// Arcs of a level that has few, and the weights of their sources; nodes and their communities.
+        few_sources: Replicated<u32> = "few sources", Gather, |s| s.few();
+        few_targets: Replicated<u32> = "few targets", Gather, |s| s.few();
+        few_weights: Replicated<u64> = "few units", Gather, |s| s.few();
+        few_own: Replicated<u64> = "few weights", Gather, |s| s.few();
+        few_nodes: Replicated<u32> = "few nodes", Gather, |s| s.few();
+        few_found: Replicated<u32> = "few communities", Gather, |s| s.few();
+    }
+}
+
+/// Device arrays of one of `world` replicas.
+pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
+    let sizes = Sizes { nodes, arcs, few: FEW };
+    let mut all = State::list(sizes, world);
+    all.push(DeviceArray::new::<u32>("list of pairs", sizes.arcs));
+    all.push(DeviceArray::new::<u32>("list of communities", sizes.nodes));
+    all
+}
+
+/// The weight of an arc.
+#[lambda]
+fn heavy(u: u32, v: u32, w: f32) -> f32 {
+    w
+}
+
+/// 1 where an arc weighs no whole number.
+#[lambda]
+fn odd(u: u32, v: u32, w: f32) -> f32 {
+    (w != w.floor()) as u32 as f32
+}
+
+/// What a fold gives, by node.
+#[lambda]
+fn keep(v: u32, folded: f32, heaviest: Writes<f32>) {
+    heaviest[v] = folded;
+}
+
+#[lambda]
+fn kept(i: u64, heaviest: Reads<f32>) -> f32 {
+    heaviest[i]
+}
+
+/// A weight in units.
+#[device]
+fn units(w: f32, scale: f64) -> u64 {
+    (w as f64 * scale).round() as u64
+}
+
+/// What an arc adds to the weight of its source: a self loop has both ends there.
+#[lambda]
+fn arc_units(u: u32, v: u32, w: f32, scale: f64) -> u64 {
+    let one = units(w, scale);
+    if u == v {
+        return 2_u64 * one;
+    }
+    one
+}
+
+#[lambda]
+fn weigh(v: u32, folded: u64, rank: Reads<u32>, own: Writes<u64>) {
+    own[rank[v]] = folded;
+}
+
+/// The value of an array.
+#[lambda]
+fn value(i: u64, own: Reads<u64>) -> u64 {
+    own[i]
+}
+
+/// The arcs of the first level.
+#[lambda]
+fn list(
+    u: u32,
+    v: u32,
+    e: u64,
+    w: f32,
+    rank: Reads<u32>,
+    scale: f64,
+    source: Writes<u32>,
+    target: Writes<u32>,
+    weight: Writes<u64>,
+) {
+    source[e] = rank[u];
+    target[e] = rank[v];
+    weight[e] = units(w, scale);
+}
+
+/// All nodes of the graph are nodes of the level, in the communities that their labels name.
+#[lambda]
+fn first(i: u64, label: Writes<u32>, kept: Writes<u32>) {
+    kept[i] = label[i];
+    label[i] = i as u32;
+}
+
+/// The communities that were kept.
+#[lambda]
+fn back(i: u64, kept: Reads<u32>, community: Writes<u32>, best: Writes<u64>) {
+    community[i] = kept[i];
+    best[i] = 0_u64;
+}
+
+/// Each node is a community.
+#[lambda]
+fn apart(
+    i: u64,
+    own: Reads<u64>,
+    community: Writes<u32>,
+    kept: Writes<u32>,
+    total: Writes<u64>,
+    size: Writes<u32>,
+    best: Writes<u64>,
+) {
+    community[i] = i as u32;
+    kept[i] = i as u32;
+    total[i] = own[i];
+    size[i] = 1_u32;
+    best[i] = 0_u64;
+}
+
+#[lambda]
+fn empty(i: u64, key: Writes<u64>, sum: Writes<u64>) {
+    key[i] = 0_u64;
+    sum[i] = 0_u64;
+}
+
+/// Whether a node does not move in this turn, or on another replica.
+#[device]
+fn rests(v: u32, sweep: u64, turn: u32, turns: u32, replica: u32, replicas: u32) -> bool {
+    let drawn = Random::mix(v as u64 + (sweep << 32_u32));
+    let when = ((drawn >> 32_u32) * turns as u64) >> 32_u32;
+    let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
+    when != turn as u64 || place != replica as u64
+}
+
+/// The name of a pair in a table.
+#[device]
+fn pair(node: u32, community: u32) -> u64 {
+    ((node as u64) << 32_u32 | community as u64) + 1_u64
+}
+
+/// Where the search for a name begins in a table of so many words, fewer than 2^32.
+#[device]
+fn slot(name: u64, words: u64) -> u64 {
+    ((Random::mix(name) >> 32_u32) * words) >> 32_u32
+}
+
+/// The place of a name in a table, which it takes where it is new.
+#[device]
+fn claim(key: Writes<u64>, name: u64, words: u64) -> u64 {
+    let mut place = slot(name, words);
+    loop {
+        let mut there = key[place];
+        if there == 0_u64 {
+            there = key.cas(place, 0_u64, name);
+            if there == 0_u64 {
+                break;
+            }
+        }
+        if there == name {
+            break;
+        }
+        place += 1_u64;
+        if place == words {
+            place = 0_u64;
+        }
+    }
+    place
+}
+
+/// The sum of a name in a table; 0 where it is not there.
+#[device]
+fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, words: u64) -> u64 {
+    let mut place = slot(name, words);
+    loop {
+        let there = key[place];
+        if there == name {
+            return sum[place];
+        }
+        if there == 0_u64 {
+            break;
+        }
+        place += 1_u64;
+        if place == words {
+            place = 0_u64;
+        }
+    }
+    0_u64
+}
+
+/// Arcs out of the nodes that move count for the communities that they lead to.
+#[lambda]
+fn tally(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    community: Reads<u32>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
+    words: u64,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) {
+    let from = source[i];
+    if rests(from, sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    let to = target[i];
+    if from == to {
+        return;
+    }
+    let place = claim(key, pair(from, community[to]), words);
+    sum.add(place, weight[i]);
+}
+
+/// The weight of the arcs to the own community.
+#[lambda]
+fn stay(
+    i: u64,
+    community: Reads<u32>,
+    key: Reads<u64>,
+    sum: Reads<u64>,
+    inner: Writes<u64>,
+    words: u64,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) {
+    let v = i as u32;
+    if rests(v, sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    inner[i] = found(key, sum, pair(v, community[i]), words);
+}
+
+/// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
+#[device]
+fn shortened(gain: f64) -> u64 {
+    let whole = (gain * 1024.0_f64) as u64;
+    if whole == 0_u64 {
+        return 0_u64;
+    }
+    let above = whole.leading_zeros() as u64;
+    let below = (whole << (above + 1_u64)) >> 38_u32;
+    (64_u64 - above) << 26_u32 | below
+}
+
+/// The best move of the nodes that move. Of two nodes that are alone, the higher goes to the lower.
+#[lambda]
+fn choose(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    community: Reads<u32>,
+    key: Reads<u64>,
+    sum: Reads<u64>,
+    own: Reads<u64>,
+    inner: Reads<u64>,
+    total: Reads<u64>,
+    size: Reads<u32>,
+    best: Writes<u64>,
+    factor: f64,
+    words: u64,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) {
+    let from = source[i];
+    if rests(from, sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    let to = target[i];
+    let here = community[from];
+    let there = community[to];
+    if from == to || here == there {
+        return;
+    }
+    if size[there] == 1_u32 && size[here] == 1_u32 && there > here {
+        return;
+    }
+    let between = found(key, sum, pair(from, there), words) as f64 - inner[from] as f64;
+    let weight = own[from] as f64;
+    let others = total[there] as f64 - total[here] as f64 + weight;
+    let gain = between - factor * weight * others;
+    if gain > 0.0_f64 {
+        let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
+        if best[from] < told {
+            best.max(from, told);
+        }
+    }
+}
+
+/// All make the moves of a turn.
+#[lambda]
+fn make(
+    i: u64,
+    own: Reads<u64>,
+    community: Writes<u32>,
+    total: Writes<u64>,
+    size: Writes<u32>,
+    best: Writes<u64>,
+) {
+    let told = best[i];
+    if told == 0_u64 {
+        return;
+    }
+    best[i] = 0_u64;
+    if told >> 32_u32 == 0_u64 {
+        return;
+    }
+    let there = NONE - told as u32;
+    let here = community[i];
+    let weight = own[i];
+    community[i] = there;
+    total.add(there, weight);
+    total.add(here, 0_u64 - weight);
+    size.add(there, 1_u32);
+    size.add(here, 0_u32 - 1_u32);
+}
+
+/// The weight of an arc between communities.
+#[lambda]
+fn between(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    community: Reads<u32>,
+) -> u64 {
+    if community[source[i]] == community[target[i]] {
+        return 0_u64;
+    }
+    weight[i]
+}
+
+/// A part of the square of a community's weight, which is two numbers of 21 bits: of the upper, of both, of the lower.
+#[lambda]
+fn square(i: u64, total: Reads<u64>, part: u32) -> u64 {
+    let upper = total[i] >> 21_u32;
+    let lower = total[i] & 2097151_u64;
+    if part == 0_u32 {
+        return upper * upper;
+    }
+    if part == 1_u32 {
+        return upper * lower;
+    }
+    lower * lower
+}
+
+#[lambda]
+fn remember(i: u64, community: Reads<u32>, kept: Writes<u32>) {
+    kept[i] = community[i];
+}
+
+/// Communities have nothing.
+#[lambda]
+fn clear(i: u64, total: Writes<u64>, size: Writes<u32>) {
+    total[i] = 0_u64;
+    size[i] = 0_u32;
+}
+
+/// What nodes are in, and what that weighs.
+#[lambda]
+fn gather(i: u64, own: Reads<u64>, kept: Reads<u32>, total: Writes<u64>, size: Writes<u32>) {
+    total.add(kept[i], own[i]);
+    size.add(kept[i], 1_u32);
+}
+
+#[lambda]
+fn is_there(i: u64, size: Reads<u32>) -> bool {
+    size[i] > 0_u32
+}
+
+/// Communities are the nodes of the next level.
+#[lambda]
+fn name(i: u64, names: Reads<u32>, total: Reads<u64>, number: Writes<u32>, next: Writes<u64>) {
+    number[names[i]] = i as u32;
+    next[i] = total[names[i]];
+}
+
+#[lambda]
+fn rename(i: u64, number: Reads<u32>, kept: Reads<u32>, label: Writes<u32>) {
+    label[i] = number[kept[label[i]]];
+}
+
+/// Arcs between communities.
+#[lambda]
+fn join(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    kept: Reads<u32>,
+    number: Reads<u32>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
+    words: u64,
+) {
+    let from = number[kept[source[i]]];
+    let to = number[kept[target[i]]];
+    if from == to {
+        return;
+    }
+    let place = claim(key, pair(from, to), words);
+    sum.add(place, weight[i]);
+}
+
+#[lambda]
+fn is_taken(i: u64, key: Reads<u64>) -> bool {
+    key[i] != 0_u64
+}
+
+#[lambda]
+fn unpack(
+    i: u64,
+    pairs: Reads<u32>,
+    key: Reads<u64>,
+    sum: Reads<u64>,
+    source: Writes<u32>,
+    target: Writes<u32>,
+    weight: Writes<u64>,
+) {
+    let place = pairs[i];
+    let name = key[place] - 1_u64;
+    source[i] = (name >> 32_u32) as u32;
+    target[i] = name as u32;
+    weight[i] = sum[place];
+}
+
+/// The arcs of a level that has few.
+#[lambda]
+fn few(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    own: Reads<u64>,
+    few_sources: Writes<u32>,
+    few_targets: Writes<u32>,
+    few_weights: Writes<u64>,
+    few_own: Writes<u64>,
+) {
+    few_sources[i] = source[i];
+    few_targets[i] = target[i];
+    few_weights[i] = weight[i];
+    few_own[i] = own[source[i]];
+}
+
+#[lambda]
+fn place(i: u64, few_nodes: Reads<u32>, few_found: Reads<u32>, kept: Writes<u32>) {
+    kept[few_nodes[i]] = few_found[i];
+}
+
+#[lambda]
+fn arrive(i: u64, kept: Reads<u32>, label: Writes<u32>) {
+    label[i] = kept[label[i]];
+}
+
+/// What is compiled once.
+struct Lambdas {
+    arc_units: ArcLambda<u64>,
+    weigh: FoldLambda<u64>,
+    list: ArcLambda<()>,
+    first: Lambda<()>,
+    back: Lambda<()>,
+    apart: Lambda<()>,
+    empty: Lambda<()>,
+    tally: Lambda<()>,
+    stay: Lambda<()>,
+    choose: Lambda<()>,
+    make: Lambda<()>,
+    between: Lambda<u64>,
+    square: Lambda<u64>,
+    remember: Lambda<()>,
+    clear: Lambda<()>,
+    gather: Lambda<()>,
+    is_there: Lambda<bool>,
+    name: Lambda<()>,
+    rename: Lambda<()>,
+    join: Lambda<()>,
+    is_taken: Lambda<bool>,
+    unpack: Lambda<()>,
+    few: Lambda<()>,
+    place: Lambda<()>,
+    arrive: Lambda<()>,
+}
+
+impl Lambdas {
+    fn new() -> Lambdas {
+        Lambdas {
+            arc_units: arc_units(),
+            weigh: weigh(),
+            list: list(),
+            first: first(),
+            back: back(),
+            apart: apart(),
+            empty: empty(),
+            tally: tally(),
+            stay: stay(),
+            choose: choose(),
+            make: make(),
+            between: between(),
+            square: square(),
+            remember: remember(),
+            clear: clear(),
+            gather: gather(),
+            is_there: is_there(),
+            name: name(),
+            rename: rename(),
+            join: join(),
+            is_taken: is_taken(),
+            unpack: unpack(),
+            few: few(),
+            place: place(),
+            arrive: arrive(),
+        }
+    }
+}
+
+/// Who moves when.
+struct Turn {
+    /// Of the table.
+    words: usize,
+    sweep: u32,
+    turn: u32,
+    turns: u32,
+    /// A replica's part of the nodes, and how many parts there are.
+    dealt: (u32, u32),
+}
+
+impl Turn {
+    fn args<'a>(&self) -> Args<'a> {
+        Args::new()
+            .scalar("words", self.words as u64)
+            .scalar("sweep", u64::from(self.sweep))
+            .scalar("turn", self.turn)
+            .scalar("turns", self.turns)
+            .scalar("replica", self.dealt.0)
+            .scalar("replicas", self.dealt.1)
+    }
+}
+
+/// What a replica has found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// `[n]` by rank: a number of each community.
+    pub labels: Vec<u32>,
+    pub levels: Vec<Level>,
+    /// Sweeps of all levels that many moved in at once.
+    pub sweeps: u32,
+}
+
+/// The program of one replica. `whole`: it finds all moves. Levels of up to `few` arcs are one thread's.
+pub(super) fn program(
+    r: &mut Replica,
+    g: &Resident,
+    config: &LouvainConfig,
+    (whole, few): (bool, usize),
+    run: &RunOptions,
+) -> Result<ReplicaAnswer<Found>> {
+    let (nodes, arcs) = (g.graph().nodes(), g.graph().arcs() as usize);
+    let sizes = Sizes { nodes, arcs, few };
+    let mut state = State::allocate(r, sizes)?;
+    let pairs = r.queue("list of pairs", arcs)?;
+    let names = r.queue("list of communities", nodes)?;
+    state.rank.assign(&(0..nodes as u32).map(|v| g.graph().rank(v)).collect::<Vec<_>>())?;
+    let lambdas = Lambdas::new();
+    let scale = scale(r, g, &lambdas, &mut state)?;
+    let dealt = if whole { (0, 1) } else { (r.rank() as u32, r.world() as u32) };
+    let measure = Measure { total: 0, resolution: config.resolution };
+    let found = Found::default();
+    let mut driver = Driver {
+        g,
+        scale,
+        dealt,
+        few,
+        measure,
+        state,
+        pairs,
+        names,
+        lambdas,
+        nodes: 0,
+        arcs: 0,
+        squares: 0,
+        found,
+    };
+    let measured = timed(r, run, &mut driver)?;
+    let Driver { state, found, .. } = driver;
+    ReplicaAnswer::new(measured, || Ok(Found { labels: values(r, &state.label)?, ..found }))
+}
+
+/// Units of a weight of 1: one where all weights are whole and few enough, else a power of two.
+fn scale(r: &mut Replica, g: &Resident, lambdas: &Lambdas, state: &mut State) -> Result<f64> {
+    let (nodes, arcs) = (g.graph().nodes(), g.graph().arcs());
+    if !g.graph().is_weighted() || arcs == 0 {
+        return Ok(1.0);
+    }
+    let (heavy, odd, keep, kept, value) = (heavy(), odd(), keep(), kept(), value());
+    let mut most = [0.0; 2];
+    for (most, of) in most.iter_mut().zip([&heavy, &odd]) {
+        let to = Args::new().writes("heaviest", &mut state.heaviest);
+        let fold = Fold::then(&keep, to, MergeOp::Max);
+        r.neighbor_reduce("heaviest", Over::nodes(g).whole(), of, Args::new(), fold)?;
+        let args = Args::new().reads("heaviest", &state.heaviest);
+        let all = Over::elements(nodes).whole();
+        *most = r.reduce("heaviest", all, &kept, args, MergeOp::Max)?;
+    }
+    let [heaviest, odd] = most.map(f64::from);
+    if heaviest <= 0.0 {
+        return Ok(1.0);
+    }
+    // Powers of two: weights keep their bits.
+    let above = |x: f64| x.log2().floor() as i32 + 1;
+    let trial = 2.0_f64.powi(60 - above(arcs as f64) - above(heaviest));
+    weights(r, g, lambdas, state, trial)?;
+    let args = Args::new().reads("own", &state.own);
+    let total =
+        r.reduce("weight of all", Over::elements(nodes).whole(), &value, args, MergeOp::Sum)?;
+    let total = total as f64 / trial;
+    let room = 2.0_f64.powi(TOTAL_BITS - 1);
+    match odd == 0.0 && total < room {
+        true => Ok(1.0),
+        false => Ok(2.0_f64.powi(TOTAL_BITS - 1 - above(total))),
+    }
+}
+
+/// The weights of all nodes, in units.
+fn weights(
+    r: &mut Replica,
+    g: &Resident,
+    lambdas: &Lambdas,
+    state: &mut State,
+    scale: f64,
+) -> Result<()> {
+    let to = Args::new().reads("rank", &state.rank).writes("own", &mut state.own);
+    let fold = Fold::then(&lambdas.weigh, to, MergeOp::Sum);
+    let args = Args::new().scalar("scale", scale);
+    r.neighbor_reduce("weights", Over::nodes(g).whole(), &lambdas.arc_units, args, fold)
+}
+
+/// One run, to be repeated.
+struct Driver<'a> {
+    g: &'a Resident,
+    /// Units of a weight of 1.
+    scale: f64,
+    /// The part of the nodes whose moves this replica finds, and how many parts there are.
+    dealt: (u32, u32),
+    few: usize,
+    measure: Measure,
+    state: State,
+    pairs: Queue,
+    names: Queue,
+    lambdas: Lambdas,
+    /// Nodes and arcs of the level, and the squares of the nodes' weights.
+    nodes: usize,
+    arcs: usize,
+    squares: u128,
+    found: Found,
+}
+
+impl Run for Driver<'_> {
+    fn meet(&mut self, r: &mut Replica) -> Result<()> {
+        if matches!(r.backend, Backend::Cuda(_)) && self.g.graph().arcs() > 0 {
+            self.begin(r, false)?;
+            self.restore(r)?;
+            self.sweep(r, (0, 1))?;
+            self.shrink(r)?;
+            self.finish(r)?;
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        self.found = Found::default();
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        for cycle in 0..CYCLES {
+            operators((r, log, "step arcs"), |r| self.begin(r, cycle > 0))?;
+            if self.measure.total == 0 {
+                break;
+            }
+            let many = self.arcs > self.few;
+            while self.arcs > self.few && self.level(r, log)? {}
+            let (nodes, arcs) = (self.nodes as u64, self.arcs as u64);
+            operators((r, log, "step finish"), |r| self.finish(r))?;
+            log.book("step finish", (1, arcs), (nodes, arcs), "none");
+            if !many {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::of(&self.state.label)]
+    }
+}
+
+impl Driver<'_> {
+    /// The first level, of nodes alone or in the communities that were found.
+    fn begin(&mut self, r: &mut Replica, again: bool) -> Result<()> {
+        let (g, scale) = (self.g, self.scale);
+        (self.nodes, self.arcs) = (g.graph().nodes(), g.graph().arcs() as usize);
+        weights(r, g, &self.lambdas, &mut self.state, scale)?;
+        let Driver { state, lambdas, .. } = self;
+        let args = Args::new()
+            .reads("rank", &state.rank)
+            .scalar("scale", scale)
+            .writes("source", &mut state.source)
+            .writes("target", &mut state.target)
+            .writes("weight", &mut state.weight);
+        r.for_all("arcs", Over::arcs(g).whole(), &lambdas.list, args)?;
+        let all = Over::elements(self.nodes).whole();
+        let args = Args::new().writes("label", &mut state.label).writes("kept", &mut state.kept);
+        r.for_all("labels", all, &lambdas.first, args)?;
+        let (args, value) = (Args::new().reads("own", &state.own), value());
+        self.measure.total = r.reduce("weight of all", all, &value, args, MergeOp::Sum)?;
+        if again { self.restore(r) } else { self.apart(r) }
+    }
+
+    /// The communities that were kept.
+    fn restore(&mut self, r: &mut Replica) -> Result<()> {
+        self.weigh(r)?;
+        let State { kept, community, best, .. } = &mut self.state;
+        let args =
+            Args::new().reads("kept", kept).writes("community", community).writes("best", best);
+        r.for_all("back", Over::elements(self.nodes).whole(), &self.lambdas.back, args)
+    }
+
+    /// The weights and sizes of the communities that were kept.
+    fn weigh(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, lambdas, nodes, .. } = self;
+        let all = Over::elements(*nodes).whole();
+        let args = Args::new().writes("total", &mut state.total).writes("size", &mut state.size);
+        r.for_all("clear", all, &lambdas.clear, args)?;
+        let args = Args::new()
+            .reads("own", &state.own)
+            .reads("kept", &state.kept)
+            .writes("total", &mut state.total)
+            .writes("size", &mut state.size);
+        r.for_all("gather", all, &lambdas.gather, args)
+    }
+
+    /// Each node is a community.
+    fn apart(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, lambdas, .. } = self;
+        let args = Args::new()
+            .reads("own", &state.own)
+            .writes("community", &mut state.community)
+            .writes("kept", &mut state.kept)
+            .writes("total", &mut state.total)
+            .writes("size", &mut state.size)
+            .writes("best", &mut state.best);
+        r.for_all("apart", Over::elements(self.nodes).whole(), &lambdas.apart, args)?;
+        self.squares = self.squares(r)?;
+        Ok(())
+    }
+
+    /// The squares of the communities' weights.
+    fn squares(&self, r: &mut Replica) -> Result<u128> {
+        let mut parts = [0u128; 3];
+        for (part, sum) in (0u32..).zip(&mut parts) {
+            let args = Args::new().reads("total", &self.state.total).scalar("part", part);
+            let all = Over::elements(self.nodes).whole();
+            let found = r.reduce("squares", all, &self.lambdas.square, args, MergeOp::Sum)?;
+            *sum = u128::from(found);
+        }
+        let [upper, both, lower] = parts;
+        Ok((upper << 42) + (both << 22) + lower)
+    }
+
+    fn modularity(&self, r: &mut Replica) -> Result<f64> {
+        let State { source, target, weight, community, .. } = &self.state;
+        let args = Args::new()
+            .reads("source", source)
+            .reads("target", target)
+            .reads("weight", weight)
+            .reads("community", community);
+        let all = Over::elements(self.arcs).whole();
+        let cut = r.reduce("cut", all, &self.lambdas.between, args, MergeOp::Sum)?;
+        Ok(self.measure.modularity(cut, self.squares(r)?))
+    }
+
+    /// Moves nodes until a sweep gains little, and makes their communities the nodes of the next level; whether there are fewer.
+    fn level(&mut self, r: &mut Replica, log: &mut Log) -> Result<bool> {
+        let (nodes, arcs) = (self.nodes, self.arcs);
+        let mut last = self.modularity(r)?;
+        let (mut turns, mut sweep) = (TURNS, 0);
+        let mut moved = false;
+        while sweep < SWEEPS {
+            operators((r, log, "step move"), |r| self.sweep(r, (sweep, turns)))?;
+            let now = self.modularity(r)?;
+            let merge = if self.dealt.1 == 1 { "none" } else { "max" };
+            log.book("step move", (turns.into(), arcs as u64), (nodes as u64, arcs as u64), merge);
+            (sweep, self.found.sweeps) = (sweep + 1, self.found.sweeps + 1);
+            if now <= last {
+                // Moves at once were bad for each other.
+                if moved || turns >= MOST_TURNS {
+                    break;
+                }
+                turns *= 4;
+                self.restore(r)?;
+                continue;
+            }
+            moved = true;
+            let args = Args::new()
+                .reads("community", &self.state.community)
+                .writes("kept", &mut self.state.kept);
+            r.for_all("remember", Over::elements(nodes).whole(), &self.lambdas.remember, args)?;
+            let gained = now - last;
+            last = now;
+            if gained < LEAST_SWEEP {
+                break;
+            }
+        }
+        if !moved {
+            return self.arrive(r).map(|()| false);
+        }
+        operators((r, log, "step shrink"), |r| self.shrink(r))?;
+        log.book("step shrink", (1, arcs as u64), (nodes as u64, arcs as u64), "none");
+        self.found.levels.push(Level { communities: self.nodes as u64, modularity: last });
+        Ok(self.nodes < nodes)
+    }
+
+    /// Every node moves once, or stays.
+    fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
+        let (replica, replicas) = self.dealt;
+        let Driver { state, lambdas, measure, nodes, arcs, .. } = self;
+        let (words, all) = (slots(*arcs), Over::elements(*nodes).whole());
+        let arcs = Over::elements(*arcs).whole();
+        let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
+        r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
+        for turn in 0..turns {
+            let when = Turn { words, sweep, turn, turns, dealt: (replica, replicas) };
+            let args = when
+                .args()
+                .reads("source", &state.source)
+                .reads("target", &state.target)
+                .reads("weight", &state.weight)
+                .reads("community", &state.community)
+                .writes("key", &mut state.key)
+                .writes("sum", &mut state.sum);
+            r.for_all("tally", arcs, &lambdas.tally, args)?;
+            let args = when
+                .args()
+                .reads("community", &state.community)
+                .reads("key", &state.key)
+                .reads("sum", &state.sum)
+                .writes("inner", &mut state.inner);
+            r.for_all("stay", all, &lambdas.stay, args)?;
+            let args = when
+                .args()
+                .reads("source", &state.source)
+                .reads("target", &state.target)
+                .reads("community", &state.community)
+                .reads("key", &state.key)
+                .reads("sum", &state.sum)
+                .reads("own", &state.own)
+                .reads("inner", &state.inner)
+                .reads("total", &state.total)
+                .reads("size", &state.size)
+                .writes("best", &mut state.best)
+                .scalar("factor", measure.factor());
+            r.for_all("choose", arcs, &lambdas.choose, args)?;
+            if replicas > 1 {
+                r.merge(&mut state.best)?;
+            }
+            let args = Args::new()
+                .reads("own", &state.own)
+                .writes("community", &mut state.community)
+                .writes("total", &mut state.total)
+                .writes("size", &mut state.size)
+                .writes("best", &mut state.best);
+            r.for_all("make", all, &lambdas.make, args)?;
+        }
+        Ok(())
+    }
+
+    /// Communities become the nodes of the next level.
+    fn shrink(&mut self, r: &mut Replica) -> Result<()> {
+        let all_nodes = Over::elements(self.g.graph().nodes()).whole();
+        self.weigh(r)?;
+        let Driver { state, lambdas, pairs, names, nodes, arcs, .. } = self;
+        let (all, words) = (Over::elements(*nodes).whole(), slots(*arcs));
+        let args = Args::new().reads("size", &state.size);
+        let count = r.filter("communities", all, &lambdas.is_there, args, names, Order::Kept)?;
+        let args = Args::new()
+            .reads("names", &*names)
+            .reads("total", &state.total)
+            .writes("number", &mut state.number)
+            .writes("next", &mut state.next);
+        r.for_all("name", Over::elements(count).whole(), &lambdas.name, args)?;
+        let args = Args::new()
+            .reads("number", &state.number)
+            .reads("kept", &state.kept)
+            .writes("label", &mut state.label);
+        r.for_all("rename", all_nodes, &lambdas.rename, args)?;
+        let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
+        r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
+        let args = Args::new()
+            .reads("source", &state.source)
+            .reads("target", &state.target)
+            .reads("weight", &state.weight)
+            .reads("kept", &state.kept)
+            .reads("number", &state.number)
+            .writes("key", &mut state.key)
+            .writes("sum", &mut state.sum)
+            .scalar("words", words as u64);
+        r.for_all("join", Over::elements(*arcs).whole(), &lambdas.join, args)?;
+        let (args, taken) = (Args::new().reads("key", &state.key), Over::elements(words).whole());
+        let left = r.filter("pairs", taken, &lambdas.is_taken, args, pairs, Order::Any)?;
+        let args = Args::new()
+            .reads("pairs", &*pairs)
+            .reads("key", &state.key)
+            .reads("sum", &state.sum)
+            .writes("source", &mut state.source)
+            .writes("target", &mut state.target)
+            .writes("weight", &mut state.weight);
+        r.for_all("unpack", Over::elements(left).whole(), &lambdas.unpack, args)?;
+        std::mem::swap(&mut state.own, &mut state.next);
+        (*nodes, *arcs) = (count, left);
+        self.apart(r)
+    }
+
+    /// The levels of few arcs; nothing where there are many.
+    fn finish(&mut self, r: &mut Replica) -> Result<()> {
+        if self.arcs > self.few || self.measure.total == 0 {
+            return Ok(());
+        }
+        let Driver { state, lambdas, measure, nodes, arcs, squares, found, .. } = self;
+        let args = Args::new()
+            .reads("source", &state.source)
+            .reads("target", &state.target)
+            .reads("weight", &state.weight)
+            .reads("own", &state.own)
+            .writes("few_sources", &mut state.few_sources)
+            .writes("few_targets", &mut state.few_targets)
+            .writes("few_weights", &mut state.few_weights)
+            .writes("few_own", &mut state.few_own);
+        r.for_all("few", Over::elements(*arcs).whole(), &lambdas.few, args)?;
+        let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
+        let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
+        let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
+        let small = Small::new(all.filter(|arc| arc.0 != arc.1).collect());
+        let (here, count) = small.size();
+        let others = (*squares - here, *nodes as u64 - count);
+        let mut ids = small.ids.clone();
+        let (place, rank) = (r.rendezvous().clone(), r.rank());
+        let (mut to, levels) = small.finished(measure, others, &|| place.beat(rank));
+        let count = ids.len();
+        ids.resize(state.few_nodes.len(), 0);
+        to.resize(state.few_found.len(), 0);
+        state.few_nodes.assign(&ids)?;
+        state.few_found.assign(&to)?;
+        let args = Args::new()
+            .reads("few_nodes", &state.few_nodes)
+            .reads("few_found", &state.few_found)
+            .writes("kept", &mut state.kept);
+        r.for_all("place", Over::elements(count).whole(), &lambdas.place, args)?;
+        found.levels.extend(levels);
+        self.arrive(r)
+    }
+
+    /// Labels name the communities that were kept.
+    fn arrive(&mut self, r: &mut Replica) -> Result<()> {
+        let all = Over::elements(self.g.graph().nodes()).whole();
+        let State { kept, label, .. } = &mut self.state;
+        let args = Args::new().reads("kept", kept).writes("label", label);
+        r.for_all("arrive", all, &self.lambdas.arrive, args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Modules;
+    use super::*;
+    use crate::algorithm::Measured;
+    use crate::fleet::{Fleet, FleetConfig};
+    use crate::generate::generate;
+    use crate::layout::{PrepareOptions, Prepared};
+    use crate::verify::{self, ModulesFound};
+    use std::sync::Arc;
+
+    #[test]
+    fn lambdas_compile_without_a_gpu() {
+        if !crate::operator::has_nvrtc() {
+            return;
+        }
+        let Lambdas { between, square, is_there, is_taken, arc_units, weigh, list, .. } =
+            Lambdas::new();
+        for lambda in [
+            first(),
+            back(),
+            apart(),
+            empty(),
+            tally(),
+            stay(),
+            choose(),
+            make(),
+            remember(),
+            clear(),
+            gather(),
+            name(),
+            rename(),
+            join(),
+            unpack(),
+            few(),
+            place(),
+            arrive(),
+        ] {
+            lambda.compile("sm_90").unwrap();
+        }
+        for lambda in [between, square, value()] {
+            lambda.compile("sm_90").unwrap();
+        }
+        for lambda in [is_there, is_taken] {
+            lambda.compile("sm_90").unwrap();
+        }
+        for lambda in [heavy(), odd()] {
+            lambda.compile("sm_90").unwrap();
+        }
+        weigh.compile("sm_90").unwrap();
+        keep().compile("sm_90").unwrap();
+        arc_units.compile("sm_90").unwrap();
+        list.compile("sm_90").unwrap();
+        kept().compile("sm_90").unwrap();
+    }
+
+    /// Levels of which all nodes move at once, on replicas, and in any order of nodes.
+    #[test]
+    fn parts_at_once_find_the_same_on_any_replicas() {
+        let mut known: Vec<(String, Vec<u32>)> = Vec::new();
+        for devices in ["host:1", "host:2", "host:3"] {
+            let of = FleetConfig { devices: devices.parse().unwrap(), ..FleetConfig::default() };
+            let fleet = Fleet::open(of).unwrap();
+            for spec in ["rmat:9", "grid:30x20", "star:900", "road:9"] {
+                let graph = Arc::new(generate(spec).unwrap());
+                let prepared =
+                    Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+                let rows = prepared.general(&fleet).unwrap();
+                for (few, whole) in [(0, false), (100, false), (0, true)] {
+                    let (rows, config) = (rows.clone(), LouvainConfig::default());
+                    let found = fleet.run(move |r| {
+                        program(r, &rows, &config, (whole, few), &RunOptions::default())
+                    });
+                    let found = found.unwrap().swap_remove(0).found;
+                    assert!(found.sweeps > 0, "{spec}");
+                    let answer = Modules::of(&graph, found, Measured::default());
+                    let levels: Vec<f64> =
+                        answer.levels.iter().map(|level| level.modularity).collect();
+                    let what = format!("{spec}, few {few}");
+                    assert!(answer.count < graph.nodes() as u64, "{what}");
+                    // A level that ends with a sweep may leave two communities that are better as one.
+                    if few > 0 {
+                        let found =
+                            ModulesFound { communities: &answer.communities, levels: &levels };
+                        verify::louvain(&graph, found, 1.0).unwrap();
+                    }
+                    match known.iter().find(|known| known.0 == what) {
+                        Some(known) => {
+                            assert!(known.1 == answer.communities, "{what} on {devices}");
+                        }
+                        None => known.push((what, answer.communities)),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shortened_gains_are_in_order() {
+        let mut last = 0;
+        for gain in [0.0005, 0.001, 0.5, 1.0, 1.5, 2.0, 3.0, 1000.0, 1000.5, 1e6, 2.0_f64.powi(42)]
+        {
+            let short = shortened(gain);
+            assert!(short >= last && short < 1 << 32, "{gain}: {short}");
+            last = short;
+        }
+        assert_eq!(shortened(0.0005), 0);
+        assert!(shortened(1000.0) < shortened(1000.5));
+    }
+}

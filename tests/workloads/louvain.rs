@@ -1,0 +1,238 @@
+//! Communities: the same on any number of replicas, of the modularity that the definition has, and those that were planted.
+
+use crate::common;
+use crate::common::{csv_of, graph_of, outcome, own, solved};
+use hivegraph::algorithm::{MergeMode, Modules};
+use hivegraph::fleet::CollectiveKind;
+use hivegraph::graph::Graph;
+use hivegraph::io::{LoadOptions, load_with};
+use hivegraph::operator::Random;
+use hivegraph::run::RunConfig;
+use hivegraph::verify::{self, ModulesFound};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The modularity of communities, pair by pair of nodes.
+fn modularity(graph: &Graph, communities: &[u32], resolution: f64) -> f64 {
+    let n = graph.nodes();
+    let mut arcs = vec![vec![0.0; n]; n];
+    for (u, row) in arcs.iter_mut().enumerate() {
+        for (v, w) in graph.neighbors(u) {
+            row[v as usize] += f64::from(w) * if u == v as usize { 2.0 } else { 1.0 };
+        }
+    }
+    let weights: Vec<f64> = arcs.iter().map(|row| row.iter().sum()).collect();
+    let total: f64 = weights.iter().sum();
+    let mut sum = 0.0;
+    for u in 0..n {
+        for v in (0..n).filter(|v| communities[*v] == communities[u]) {
+            sum += arcs[u][v] - resolution * weights[u] * weights[v] / total;
+        }
+    }
+    if total == 0.0 { 0.0 } else { sum / total }
+}
+
+/// An undirected graph of these edges.
+fn undirected(n: u32, edges: impl Iterator<Item = (u32, u32, f32)>) -> Graph {
+    let both = edges.flat_map(|(u, v, w)| match u == v {
+        true => vec![(u, v, w)],
+        false => vec![(u, v, w), (v, u, w)],
+    });
+    graph_of(n as usize, &both.collect::<Vec<_>>())
+}
+
+/// Groups of `size` nodes, of which so many in a thousand are joined, inside and outside; nodes are shuffled by a factor.
+fn planted(groups: u32, size: u32, [inside, outside]: [u64; 2], seed: u64) -> (Graph, Vec<u32>) {
+    let n = groups * size;
+    let name = |v: u32| (u64::from(v) * 7919 % u64::from(n)) as u32;
+    let mut group = vec![0; n as usize];
+    (0..n).for_each(|v| group[name(v) as usize] = v / size);
+    let mut edges = Vec::new();
+    for u in 0..n {
+        for v in u + 1..n {
+            let of = if u / size == v / size { inside } else { outside };
+            if Random::new(seed, u64::from(u) << 32 | u64::from(v)).below(1000) < of {
+                edges.push((name(u), name(v), 1.0));
+            }
+        }
+    }
+    (undirected(n, edges.into_iter()), group)
+}
+
+#[test]
+fn any_number_of_replicas_and_any_merge_find_the_same() {
+    // Beyond 2^17 arcs nodes move at once.
+    let many = common::unweighted(&common::skewed(13, 10, 3));
+    assert!(many.arcs() > 1 << 17);
+    let (groups, _) = planted(12, 30, [300, 10], 4);
+    let cases = [("many arcs", many), ("planted", groups), ("star", common::star(300))];
+    let cases = cases.map(|(name, graph)| (name, Arc::new(graph)));
+    let mut known: Vec<Option<(Vec<u32>, f64)>> = vec![None; cases.len()];
+    common::everywhere(|fleet, config, how| {
+        for ((name, graph), known) in cases.iter().zip(&mut known) {
+            // Schedules and merges count where many move at once; hosts take long then.
+            if *name == "many arcs" && config.merge == MergeMode::Dense {
+                continue;
+            }
+            let config = RunConfig { merge: config.merge, ..RunConfig::default() };
+            let answer: Modules = solved("louvain", fleet, graph, &config);
+            assert_eq!(answer.sweeps > 0, *name == "many arcs", "{name} on {how}");
+            let found = (answer.communities, answer.modularity);
+            let known = known.get_or_insert_with(|| found.clone());
+            assert!(*known == found, "{name} on {how}");
+        }
+    });
+}
+
+#[test]
+fn random_graphs_have_the_modularity_of_the_definition() {
+    let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
+    for seed in 0..300u64 {
+        let draw = |i: u64| Random::new(seed, i);
+        let n = (1 + draw(0).below(40)) as u32;
+        let edges = draw(1).below(120);
+        let end = |i| draw(2 + i).below(n.into()) as u32;
+        // Whole weights, fractions, and none; loops and parallel edges.
+        let weight = |i| match seed % 3 {
+            0 => 1.0,
+            1 => draw(1000 + i).below(9) as f32,
+            _ => draw(1000 + i).unit() * 1e-3,
+        };
+        let edges = (0..edges).map(|i| (end(2 * i), end(2 * i + 1), weight(i)));
+        let graph = Arc::new(undirected(n, edges));
+        let resolution = [1.0, 0.5, 2.0][seed as usize / 3 % 3];
+        let config =
+            RunConfig { own: own(json!({ "resolution": resolution })), ..RunConfig::default() };
+        let answer: Modules = solved("louvain", &fleet, &graph, &config);
+        let right = modularity(&graph, &answer.communities, resolution);
+        if answer.levels.is_empty() {
+            assert_eq!(answer.count, graph.nodes() as u64, "seed {seed}");
+        } else {
+            assert!((answer.modularity - right).abs() < 1e-6, "seed {seed}: {right}");
+        }
+        // No node is better in another community.
+        for v in 0..graph.nodes() {
+            for (u, _) in graph.neighbors(v) {
+                let mut moved = answer.communities.clone();
+                moved[v] = moved[u as usize];
+                let moved = modularity(&graph, &moved, resolution);
+                assert!(moved < right + 1e-2, "seed {seed}, node {v}: {right} to {moved}");
+            }
+        }
+    }
+}
+
+#[test]
+fn planted_communities_are_found() {
+    let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
+    for seed in 0..5 {
+        let (graph, group) = planted(15, 40, [300, 8], seed);
+        let graph = Arc::new(graph);
+        let answer: Modules = solved("louvain", &fleet, &graph, &RunConfig::default());
+        assert!(answer.modularity > modularity(&graph, &group, 1.0) - 1e-9, "seed {seed}");
+        assert_eq!(answer.count, 15, "seed {seed}");
+        let first = |v: usize| group.iter().position(|other| *other == group[v]).unwrap() as u32;
+        let right: Vec<u32> = (0..group.len()).map(first).collect();
+        let as_planted = right.iter().zip(&answer.communities).filter(|(a, b)| a == b).count();
+        assert!(as_planted > group.len() * 98 / 100, "seed {seed}: {as_planted}");
+    }
+}
+
+#[test]
+fn weights_and_resolution_decide() {
+    let fleet = common::open_perturbed(&("host:1".into(), CollectiveKind::Host), None);
+    // A ring of four nodes, two heavy edges: pairs. The other way round with other weights.
+    let ring = |a, b| undirected(4, [(0, 1, a), (1, 2, b), (2, 3, a), (3, 0, b)].into_iter());
+    let found = |graph: Graph, resolution: f64| {
+        let config =
+            RunConfig { own: own(json!({ "resolution": resolution })), ..RunConfig::default() };
+        solved::<Modules>("louvain", &fleet, &Arc::new(graph), &config).communities
+    };
+    assert_eq!(found(ring(5.0, 1.0), 1.0), [0, 0, 2, 2]);
+    assert_eq!(found(ring(0.25, 0.75), 1.0), [0, 1, 1, 0]);
+    assert_eq!(found(ring(5.0, 1.0), 0.01), [0, 0, 0, 0]);
+    assert_eq!(found(ring(5.0, 1.0), 100.0), [0, 1, 2, 3]);
+}
+
+#[test]
+fn no_order_of_nodes_changes_a_community() {
+    let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
+    for spec in ["rmat:10", "rmat:13"] {
+        let mut known: Option<String> = None;
+        for relabel in ["none", "random:3", "degree"] {
+            let load = LoadOptions { relabel: relabel.parse().unwrap(), ..LoadOptions::default() };
+            let graph = Arc::new(load_with(spec, &load).unwrap());
+            let found = csv_of(&outcome("louvain", &fleet, &graph, &RunConfig::default()).unwrap());
+            let known = known.get_or_insert_with(|| found.clone());
+            assert!(*known == found, "{spec}, {relabel} has other communities");
+        }
+    }
+}
+
+#[test]
+fn graphs_without_arcs_or_weights_are_nodes_alone() {
+    let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
+    for (graph, right) in [
+        (graph_of(3, &[]), vec![0, 1, 2]),
+        (graph_of(1, &[(0, 0, 1.0)]), vec![0]),
+        (undirected(3, [(0, 1, 0.0)].into_iter()), vec![0, 1, 2]),
+        (undirected(2, [(0, 1, 1.0)].into_iter()), vec![0, 0]),
+    ] {
+        let answer: Modules = solved("louvain", &fleet, &Arc::new(graph), &RunConfig::default());
+        assert_eq!((answer.communities, answer.modularity), (right, 0.0));
+    }
+}
+
+#[test]
+fn the_checker_names_what_is_off() {
+    let (graph, _) = planted(4, 10, [800, 20], 2);
+    let fleet = common::open_perturbed(&("host:1".into(), CollectiveKind::Host), None);
+    let graph = Arc::new(graph);
+    let answer: Modules = solved("louvain", &fleet, &graph, &RunConfig::default());
+    let right = answer.modularity;
+    let checked = |communities: &[u32], levels: &[f64]| {
+        verify::louvain(&graph, ModulesFound { communities, levels }, 1.0)
+    };
+    checked(&answer.communities, &[0.1, right]).unwrap();
+    let refused = |communities: &[u32], levels: &[f64], what: &str| {
+        let told = checked(communities, levels).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
+    };
+    refused(&answer.communities, &[right + 1e-3], "the modularity is");
+    refused(&answer.communities, &[right + 0.1, right], "a level of modularity");
+    refused(&answer.communities[1..], &[right], "39 communities");
+    let alone: Vec<u32> = (0..40).collect();
+    refused(&alone, &[modularity(&graph, &alone, 1.0)], "as one");
+    let mut wrong = answer.communities.clone();
+    wrong[39] = 40;
+    refused(&wrong, &[right], "node 39: its community is not named");
+}
+
+#[test]
+fn what_the_program_writes_and_refuses() {
+    let rows = ["node,community", "5,5", "7,5", "9,5", "11,11", "13,11", "15,11"];
+    let edges = "5 7\n7 9\n9 5\n9 11\n11 13\n13 15\n15 11\n";
+    let both: String = edges
+        .lines()
+        .flat_map(|line| {
+            let (u, v) = line.split_once(' ').unwrap();
+            [format!("{u} {v}\n"), format!("{v} {u}\n")]
+        })
+        .collect();
+    let record = common::answered("louvain", &both, &rows);
+    assert_eq!(record["communities"], 2);
+    assert_eq!(record["verified"], "yes");
+    assert!((record["modularity"].as_f64().unwrap() - 5.0 / 14.0).abs() < 1e-12);
+    let refused = |arguments: &[&str], what: &str| {
+        let ended = common::runs("louvain", arguments);
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(what), "{}", ended.err);
+    };
+    refused(&["--graph", "rmat:8", "--resolution", "0"], "--resolution 0: use a number above 0");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("one-way.txt");
+    std::fs::write(&file, "0 1\n1 2\n").unwrap();
+    refused(&["--graph", file.to_str().unwrap()], "louvain needs a symmetric graph");
+    std::fs::write(&file, "0 1 2\n1 0 3\n").unwrap();
+    refused(&["--graph", file.to_str().unwrap()], "weigh the same both ways");
+}
