@@ -26,13 +26,11 @@ const MOST_TURNS: u32 = 256;
 /// Sweeps over all nodes in a level, at most.
 const SWEEPS: u32 = 32;
 /// A sweep that gains less is the level's last.
-const LEAST_SWEEP: f64 = 1e-6;
+const LEAST_SWEEP: f64 = 1e-4;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
 const TOTAL_BITS: i32 = 42;
 /// No community.
 const NONE: u32 = u32::MAX;
-/// Words of a table beyond those that follow from arcs.
-const SPARE: usize = 64;
 
 /// What lengths of arrays follow from.
 #[derive(Clone, Copy)]
@@ -53,9 +51,9 @@ impl Sizes {
     }
 }
 
-/// Words of a table of so many arcs.
+/// Words of the tables of nodes with so many arcs: a search ends at an empty one.
 fn slots(arcs: usize) -> usize {
-    arcs + arcs / 2 + SPARE
+    2 * arcs
 }
 
 replicated_arrays! {
@@ -69,7 +67,7 @@ replicated_arrays! {
         source: Replicated<u32> = "sources", Gather, |s| s.arcs;
         target: Replicated<u32> = "targets", Gather, |s| s.arcs;
         weight: Replicated<u64> = "units", Gather, |s| s.arcs;
-        /// A table with open addressing of pairs (node, community), 1 above, and the weights of the arcs between.
+        /// `[2 m]` a table with open addressing a node: (node, community) + 1, and the weight of the arcs between.
         key: Replicated<u64> = "pairs", Gather, |s| s.slots();
         sum: Replicated<u64> = "sums of pairs", Gather, |s| s.slots();
         /// `[n]` the node of the level that each node of the graph is in.
@@ -84,6 +82,11 @@ replicated_arrays! {
         next: Replicated<u64> = "weight of a next node", Gather, |s| s.nodes;
         total: Replicated<u64> = "weight of a community", Gather, |s| s.nodes;
         size: Replicated<u32> = "nodes of a community", Gather, |s| s.nodes;
+        /// `[n]` where the arcs of each node begin and how many they are, and 1 where it is to be looked at.
+        at: Replicated<u32> = "starts of rows", Gather, |s| s.nodes;
+        count: Replicated<u32> = "lengths of rows", Gather, |s| s.nodes;
+        rooms: Replicated<u32> = "rooms of next rows", Gather, |s| s.nodes;
+        active: Replicated<u32> = "active nodes", Gather, |s| s.nodes;
         /// `[n]` the weight of the arcs to the own community.
         inner: Replicated<u64> = "weight inside", Gather, |s| s.nodes;
         /// `[n]` the gain of the best move, above the community upside down.
@@ -183,11 +186,60 @@ fn first(i: u64, label: Writes<u32>, kept: Writes<u32>) {
     label[i] = i as u32;
 }
 
-/// The communities that were kept.
+/// The communities that were kept; all nodes are to be looked at.
 #[lambda]
-fn back(i: u64, kept: Reads<u32>, community: Writes<u32>, best: Writes<u64>) {
+fn back(i: u64, kept: Reads<u32>, community: Writes<u32>, best: Writes<u64>, active: Writes<u32>) {
     community[i] = kept[i];
     best[i] = 0_u64;
+    active[i] = 1_u32;
+}
+
+/// No arcs.
+#[lambda]
+fn no_rows(i: u64, at: Writes<u32>, count: Writes<u32>) {
+    at[i] = 0_u32;
+    count[i] = 0_u32;
+}
+
+/// Where the arcs of a node begin; those of one node lie together.
+#[lambda]
+fn begins(i: u64, source: Reads<u32>, at: Writes<u32>) {
+    if i == 0_u64 || source[i - 1_u64] != source[i] {
+        at[source[i]] = i as u32;
+    }
+}
+
+/// And how many they are.
+#[lambda]
+fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count: Writes<u32>) {
+    if i + 1_u64 == arcs || source[i + 1_u64] != source[i] {
+        count[source[i]] = i as u32 + 1_u32 - at[source[i]];
+    }
+}
+
+/// No node is to be looked at.
+#[lambda]
+fn rest(i: u64, active: Writes<u32>) {
+    active[i] = 0_u32;
+}
+
+/// Those are whose neighbours have gone elsewhere.
+#[lambda]
+fn wake(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    community: Reads<u32>,
+    kept: Reads<u32>,
+    active: Writes<u32>,
+) {
+    let there = community[source[i]];
+    if there == kept[source[i]] {
+        return;
+    }
+    if community[target[i]] != there {
+        active[target[i]] = 1_u32;
+    }
 }
 
 /// Each node is a community.
@@ -200,12 +252,14 @@ fn apart(
     total: Writes<u64>,
     size: Writes<u32>,
     best: Writes<u64>,
+    active: Writes<u32>,
 ) {
     community[i] = i as u32;
     kept[i] = i as u32;
     total[i] = own[i];
     size[i] = 1_u32;
     best[i] = 0_u64;
+    active[i] = 1_u32;
 }
 
 #[lambda]
@@ -235,14 +289,16 @@ fn slot(name: u64, words: u64) -> u64 {
     ((Random::mix(name) >> 32_u32) * words) >> 32_u32
 }
 
-/// The place of a name in a table, which it takes where it is new.
+/// The place of a name in the table of a row, which it takes where it is new.
 #[device]
-fn claim(key: Writes<u64>, name: u64, words: u64) -> u64 {
+fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
+    let first = 2_u64 * at as u64;
+    let words = 2_u64 * count as u64;
     let mut place = slot(name, words);
     loop {
-        let mut there = key[place];
+        let mut there = key[first + place];
         if there == 0_u64 {
-            there = key.cas(place, 0_u64, name);
+            there = key.cas(first + place, 0_u64, name);
             if there == 0_u64 {
                 break;
             }
@@ -255,17 +311,22 @@ fn claim(key: Writes<u64>, name: u64, words: u64) -> u64 {
             place = 0_u64;
         }
     }
-    place
+    first + place
 }
 
-/// The sum of a name in a table; 0 where it is not there.
+/// The sum of a name in the table of a row; 0 where it is not there.
 #[device]
-fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, words: u64) -> u64 {
+fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count: u32) -> u64 {
+    let first = 2_u64 * at as u64;
+    let words = 2_u64 * count as u64;
+    if words == 0_u64 {
+        return 0_u64;
+    }
     let mut place = slot(name, words);
     loop {
-        let there = key[place];
+        let there = key[first + place];
         if there == name {
-            return sum[place];
+            return sum[first + place];
         }
         if there == 0_u64 {
             break;
@@ -286,9 +347,11 @@ fn tally(
     target: Reads<u32>,
     weight: Reads<u64>,
     community: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    active: Reads<u32>,
     key: Writes<u64>,
     sum: Writes<u64>,
-    words: u64,
     sweep: u64,
     turn: u32,
     turns: u32,
@@ -296,14 +359,14 @@ fn tally(
     replicas: u32,
 ) {
     let from = source[i];
-    if rests(from, sweep, turn, turns, replica, replicas) {
+    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
         return;
     }
     let to = target[i];
     if from == to {
         return;
     }
-    let place = claim(key, pair(from, community[to]), words);
+    let place = claim(key, pair(from, community[to]), at[from], count[from]);
     sum.add(place, weight[i]);
 }
 
@@ -314,8 +377,10 @@ fn stay(
     community: Reads<u32>,
     key: Reads<u64>,
     sum: Reads<u64>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    active: Reads<u32>,
     inner: Writes<u64>,
-    words: u64,
     sweep: u64,
     turn: u32,
     turns: u32,
@@ -323,10 +388,10 @@ fn stay(
     replicas: u32,
 ) {
     let v = i as u32;
-    if rests(v, sweep, turn, turns, replica, replicas) {
+    if active[i] == 0_u32 || rests(v, sweep, turn, turns, replica, replicas) {
         return;
     }
-    inner[i] = found(key, sum, pair(v, community[i]), words);
+    inner[i] = found(key, sum, pair(v, community[i]), at[i], count[i]);
 }
 
 /// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
@@ -354,9 +419,11 @@ fn choose(
     inner: Reads<u64>,
     total: Reads<u64>,
     size: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    active: Reads<u32>,
     best: Writes<u64>,
     factor: f64,
-    words: u64,
     sweep: u64,
     turn: u32,
     turns: u32,
@@ -364,7 +431,7 @@ fn choose(
     replicas: u32,
 ) {
     let from = source[i];
-    if rests(from, sweep, turn, turns, replica, replicas) {
+    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
         return;
     }
     let to = target[i];
@@ -376,7 +443,8 @@ fn choose(
     if size[there] == 1_u32 && size[here] == 1_u32 && there > here {
         return;
     }
-    let between = found(key, sum, pair(from, there), words) as f64 - inner[from] as f64;
+    let between =
+        found(key, sum, pair(from, there), at[from], count[from]) as f64 - inner[from] as f64;
     let weight = own[from] as f64;
     let others = total[there] as f64 - total[here] as f64 + weight;
     let gain = between - factor * weight * others;
@@ -481,6 +549,14 @@ fn rename(i: u64, number: Reads<u32>, kept: Reads<u32>, label: Writes<u32>) {
     label[i] = number[kept[label[i]]];
 }
 
+/// A community has room for the arcs of its nodes.
+#[lambda]
+fn room(i: u64, kept: Reads<u32>, number: Reads<u32>, count: Reads<u32>, rooms: Writes<u32>) {
+    if count[i] > 0_u32 {
+        rooms.add(number[kept[i]], count[i]);
+    }
+}
+
 /// Arcs between communities.
 #[lambda]
 fn join(
@@ -490,16 +566,17 @@ fn join(
     weight: Reads<u64>,
     kept: Reads<u32>,
     number: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
     key: Writes<u64>,
     sum: Writes<u64>,
-    words: u64,
 ) {
     let from = number[kept[source[i]]];
     let to = number[kept[target[i]]];
     if from == to {
         return;
     }
-    let place = claim(key, pair(from, to), words);
+    let place = claim(key, pair(from, to), at[from], count[from]);
     sum.add(place, weight[i]);
 }
 
@@ -561,6 +638,12 @@ struct Lambdas {
     list: ArcLambda<()>,
     first: Lambda<()>,
     back: Lambda<()>,
+    no_rows: Lambda<()>,
+    begins: Lambda<()>,
+    ends: Lambda<()>,
+    rest: Lambda<()>,
+    wake: Lambda<()>,
+    room: Lambda<()>,
     apart: Lambda<()>,
     empty: Lambda<()>,
     tally: Lambda<()>,
@@ -591,6 +674,12 @@ impl Lambdas {
             list: list(),
             first: first(),
             back: back(),
+            no_rows: no_rows(),
+            begins: begins(),
+            ends: ends(),
+            rest: rest(),
+            wake: wake(),
+            room: room(),
             apart: apart(),
             empty: empty(),
             tally: tally(),
@@ -617,8 +706,6 @@ impl Lambdas {
 
 /// Who moves when.
 struct Turn {
-    /// Of the table.
-    words: usize,
     sweep: u32,
     turn: u32,
     turns: u32,
@@ -629,7 +716,6 @@ struct Turn {
 impl Turn {
     fn args<'a>(&self) -> Args<'a> {
         Args::new()
-            .scalar("words", self.words as u64)
             .scalar("sweep", u64::from(self.sweep))
             .scalar("turn", self.turn)
             .scalar("turns", self.turns)
@@ -762,6 +848,7 @@ impl Run for Driver<'_> {
             self.begin(r, false)?;
             self.restore(r)?;
             self.sweep(r, (0, 1))?;
+            self.wake(r)?;
             self.shrink(r)?;
             self.finish(r)?;
         }
@@ -810,6 +897,8 @@ impl Driver<'_> {
             .writes("target", &mut state.target)
             .writes("weight", &mut state.weight);
         r.for_all("arcs", Over::arcs(g).whole(), &lambdas.list, args)?;
+        self.rows(r)?;
+        let Driver { state, lambdas, .. } = self;
         let all = Over::elements(self.nodes).whole();
         let args = Args::new().writes("label", &mut state.label).writes("kept", &mut state.kept);
         r.for_all("labels", all, &lambdas.first, args)?;
@@ -821,9 +910,12 @@ impl Driver<'_> {
     /// The communities that were kept.
     fn restore(&mut self, r: &mut Replica) -> Result<()> {
         self.weigh(r)?;
-        let State { kept, community, best, .. } = &mut self.state;
-        let args =
-            Args::new().reads("kept", kept).writes("community", community).writes("best", best);
+        let State { kept, community, best, active, .. } = &mut self.state;
+        let args = Args::new()
+            .reads("kept", kept)
+            .writes("community", community)
+            .writes("best", best)
+            .writes("active", active);
         r.for_all("back", Over::elements(self.nodes).whole(), &self.lambdas.back, args)
     }
 
@@ -850,7 +942,8 @@ impl Driver<'_> {
             .writes("kept", &mut state.kept)
             .writes("total", &mut state.total)
             .writes("size", &mut state.size)
-            .writes("best", &mut state.best);
+            .writes("best", &mut state.best)
+            .writes("active", &mut state.active);
         r.for_all("apart", Over::elements(self.nodes).whole(), &lambdas.apart, args)?;
         self.squares = self.squares(r)?;
         Ok(())
@@ -903,6 +996,7 @@ impl Driver<'_> {
                 continue;
             }
             moved = true;
+            operators((r, log, "step wake"), |r| self.wake(r))?;
             let args = Args::new()
                 .reads("community", &self.state.community)
                 .writes("kept", &mut self.state.kept);
@@ -922,6 +1016,37 @@ impl Driver<'_> {
         Ok(self.nodes < nodes)
     }
 
+    /// Nodes whose neighbours have gone elsewhere are to be looked at.
+    fn wake(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, lambdas, nodes, arcs, .. } = self;
+        let args = Args::new().writes("active", &mut state.active);
+        r.for_all("rest", Over::elements(*nodes).whole(), &lambdas.rest, args)?;
+        let args = Args::new()
+            .reads("source", &state.source)
+            .reads("target", &state.target)
+            .reads("community", &state.community)
+            .reads("kept", &state.kept)
+            .writes("active", &mut state.active);
+        r.for_all("wake", Over::elements(*arcs).whole(), &lambdas.wake, args)
+    }
+
+    /// Where the arcs of each node are.
+    fn rows(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, lambdas, nodes, arcs, .. } = self;
+        let State { source, at, count, .. } = state;
+        let all = Over::elements(*arcs).whole();
+        let args = Args::new().writes("at", &mut *at).writes("count", &mut *count);
+        r.for_all("rows", Over::elements(*nodes).whole(), &lambdas.no_rows, args)?;
+        let args = Args::new().reads("source", source).writes("at", &mut *at);
+        r.for_all("starts of rows", all, &lambdas.begins, args)?;
+        let args = Args::new()
+            .reads("source", source)
+            .reads("at", at)
+            .writes("count", count)
+            .scalar("arcs", *arcs as u64);
+        r.for_all("ends of rows", all, &lambdas.ends, args)
+    }
+
     /// Every node moves once, or stays.
     fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
         let (replica, replicas) = self.dealt;
@@ -931,13 +1056,16 @@ impl Driver<'_> {
         let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
         r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
         for turn in 0..turns {
-            let when = Turn { words, sweep, turn, turns, dealt: (replica, replicas) };
+            let when = Turn { sweep, turn, turns, dealt: (replica, replicas) };
             let args = when
                 .args()
                 .reads("source", &state.source)
                 .reads("target", &state.target)
                 .reads("weight", &state.weight)
                 .reads("community", &state.community)
+                .reads("at", &state.at)
+                .reads("count", &state.count)
+                .reads("active", &state.active)
                 .writes("key", &mut state.key)
                 .writes("sum", &mut state.sum);
             r.for_all("tally", arcs, &lambdas.tally, args)?;
@@ -946,6 +1074,9 @@ impl Driver<'_> {
                 .reads("community", &state.community)
                 .reads("key", &state.key)
                 .reads("sum", &state.sum)
+                .reads("at", &state.at)
+                .reads("count", &state.count)
+                .reads("active", &state.active)
                 .writes("inner", &mut state.inner);
             r.for_all("stay", all, &lambdas.stay, args)?;
             let args = when
@@ -959,6 +1090,9 @@ impl Driver<'_> {
                 .reads("inner", &state.inner)
                 .reads("total", &state.total)
                 .reads("size", &state.size)
+                .reads("at", &state.at)
+                .reads("count", &state.count)
+                .reads("active", &state.active)
                 .writes("best", &mut state.best)
                 .scalar("factor", measure.factor());
             r.for_all("choose", arcs, &lambdas.choose, args)?;
@@ -995,6 +1129,21 @@ impl Driver<'_> {
             .reads("kept", &state.kept)
             .writes("label", &mut state.label);
         r.for_all("rename", all_nodes, &lambdas.rename, args)?;
+        let args = Args::new().writes("at", &mut state.at).writes("count", &mut state.rooms);
+        r.for_all("rooms", all, &lambdas.no_rows, args)?;
+        let args = Args::new()
+            .reads("kept", &state.kept)
+            .reads("number", &state.number)
+            .reads("count", &state.count)
+            .writes("rooms", &mut state.rooms);
+        r.for_all("rooms", all, &lambdas.room, args)?;
+        let mut end = 0;
+        let before = |length: u32| {
+            end += length;
+            end - length
+        };
+        state.at.assign(&r.read(&state.rooms)?.into_iter().map(before).collect::<Vec<_>>())?;
+        std::mem::swap(&mut state.count, &mut state.rooms);
         let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
         r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
         let args = Args::new()
@@ -1003,12 +1152,13 @@ impl Driver<'_> {
             .reads("weight", &state.weight)
             .reads("kept", &state.kept)
             .reads("number", &state.number)
+            .reads("at", &state.at)
+            .reads("count", &state.count)
             .writes("key", &mut state.key)
-            .writes("sum", &mut state.sum)
-            .scalar("words", words as u64);
+            .writes("sum", &mut state.sum);
         r.for_all("join", Over::elements(*arcs).whole(), &lambdas.join, args)?;
         let (args, taken) = (Args::new().reads("key", &state.key), Over::elements(words).whole());
-        let left = r.filter("pairs", taken, &lambdas.is_taken, args, pairs, Order::Any)?;
+        let left = r.filter("pairs", taken, &lambdas.is_taken, args, pairs, Order::Kept)?;
         let args = Args::new()
             .reads("pairs", &*pairs)
             .reads("key", &state.key)
@@ -1019,6 +1169,7 @@ impl Driver<'_> {
         r.for_all("unpack", Over::elements(left).whole(), &lambdas.unpack, args)?;
         std::mem::swap(&mut state.own, &mut state.next);
         (*nodes, *arcs) = (count, left);
+        self.rows(r)?;
         self.apart(r)
     }
 
@@ -1091,6 +1242,12 @@ mod tests {
         for lambda in [
             first(),
             back(),
+            no_rows(),
+            begins(),
+            ends(),
+            rest(),
+            wake(),
+            room(),
             apart(),
             empty(),
             tally(),
