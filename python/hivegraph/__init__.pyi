@@ -356,6 +356,14 @@ def cdlp(
 ) -> Result:
     """Communities by label propagation: the label that most neighbours have, again and again. See help(hivegraph.cdlp)."""
 
+def louvain(
+    graph: Any,
+    *,
+    resolution: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Communities of high modularity: nodes join those of their neighbours, level by level. See help(hivegraph.louvain)."""
+
 def kcore(
     graph: Any,
     **run: Unpack[_Run],

@@ -1377,6 +1377,65 @@ fn rmat_30(archive: &str) -> String {
     text
 }
 
+/// Graphs of communities: a title, and the name in records.
+const PEOPLE: [(&str, &str); 6] = [
+    ("email-Enron", "email-Enron"),
+    ("soc-Slashdot0902", "soc-Slashdot0902"),
+    ("USA-road-d.NY", "USA-road-d.NY"),
+    ("rmat:20", "rmat20"),
+    ("rmat:22", "rmat22"),
+    ("rmat:24", "rmat24"),
+];
+
+fn communities(archive: &str) -> String {
+    let records = records(archive, "communities.jsonl");
+    let columns =
+        ["louvain", "arcs", "modularity", "one GPU, ms", "two GPUs, ms", "G arcs/s on one"];
+    let mut text = head(&columns);
+    for (title, dataset) in PEOPLE {
+        let [one, two] = [1, 2].map(|gpus| {
+            let found = verified_cell(&records, ("louvain", dataset, ""), gpus);
+            found.unwrap_or_else(|| panic!("no communities of {dataset} on {gpus}"))
+        });
+        let ms = |record: &serde_json::Value| record["process-time"]["median"].as_f64();
+        let arcs = one["graph-edges"].as_f64().unwrap();
+        let [modularity, other] = [one, two].map(|record| record["modularity"].as_f64().unwrap());
+        assert_eq!(modularity.to_bits(), other.to_bits(), "{dataset}");
+        let cells = [
+            format!("{:.1} M", arcs / 1e6),
+            format!("{modularity:.4}"),
+            shown(ms(one)),
+            shown(ms(two)),
+            format!("{:.3}", arcs / ms(one).unwrap() / 1e6),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
+fn beside_igraph(archive: &str) -> String {
+    let records = records(archive, "igraph.jsonl");
+    let columns =
+        ["2 cores", "edges", "modularity", "igraph's mean", "igraph's best", "ms", "igraph, ms"];
+    let mut text = head(&columns);
+    for record in &records {
+        assert_eq!(record["verified"], "yes", "{}", record["graph"]);
+        let value = |name: &str| record[name].as_f64().unwrap();
+        let theirs = |name: &str| record["igraph"][name].as_f64().unwrap();
+        let title = record["graph"].as_str().unwrap().split('.').next().unwrap();
+        let cells = [
+            value("edges").to_string(),
+            format!("{:.4}", value("modularity")),
+            format!("{:.4}", theirs("mean")),
+            format!("{:.4}", theirs("best")),
+            shown(Some(value("ms"))),
+            shown(Some(theirs("ms"))),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
 fn rmat_31(archive: &str) -> String {
     let records = records(archive, "rmat-31.jsonl");
     let columns =
@@ -1600,7 +1659,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 36] = [
+const TABLES: [Table; 38] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 4, 8])),
     ("standing set", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 2, 3, 4, 8])),
@@ -1631,6 +1690,8 @@ const TABLES: [Table; 36] = [
     ("stages", "benches.tar.gz", stages),
     ("R-MAT 30", "benches.tar.gz", rmat_30),
     ("R-MAT 31", "benches.tar.gz", rmat_31),
+    ("communities", "benches.tar.gz", communities),
+    ("beside igraph", "benches.tar.gz", beside_igraph),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),
     ("kinds", "benches.tar.gz", kinds),

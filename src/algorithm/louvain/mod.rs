@@ -29,6 +29,7 @@
 
 mod answer;
 mod finish;
+mod lambdas;
 mod program;
 
 use super::frame::ReplicaAnswer;

@@ -1,6 +1,7 @@
 //! Levels of many arcs as operators: one program for GPUs and host.
 
 use super::finish::{Measure, Small};
+use super::lambdas::{Lambdas, heavy, keep, kept, odd, value};
 use super::{Level, LouvainConfig};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
@@ -11,9 +12,7 @@ use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::operator::{
-    ArcLambda, Args, Fold, FoldLambda, Lambda, Order, Over, Queue, Reads, Writes, device, lambda,
-};
+use crate::operator::{Args, Fold, Order, Over, Queue};
 
 /// Levels up to so many arcs are one thread's.
 pub(super) const FEW: usize = 1 << 17;
@@ -29,8 +28,6 @@ const SWEEPS: u32 = 32;
 const LEAST_SWEEP: f64 = 1e-4;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
 const TOTAL_BITS: i32 = 42;
-/// No community.
-const NONE: u32 = u32::MAX;
 
 /// What lengths of arrays follow from.
 #[derive(Clone, Copy)]
@@ -109,599 +106,6 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     all.push(DeviceArray::new::<u32>("list of pairs", sizes.arcs));
     all.push(DeviceArray::new::<u32>("list of communities", sizes.nodes));
     all
-}
-
-/// The weight of an arc.
-#[lambda]
-fn heavy(u: u32, v: u32, w: f32) -> f32 {
-    w
-}
-
-/// 1 where an arc weighs no whole number.
-#[lambda]
-fn odd(u: u32, v: u32, w: f32) -> f32 {
-    (w != w.floor()) as u32 as f32
-}
-
-/// What a fold gives, by node.
-#[lambda]
-fn keep(v: u32, folded: f32, heaviest: Writes<f32>) {
-    heaviest[v] = folded;
-}
-
-#[lambda]
-fn kept(i: u64, heaviest: Reads<f32>) -> f32 {
-    heaviest[i]
-}
-
-/// A weight in units.
-#[device]
-fn units(w: f32, scale: f64) -> u64 {
-    (w as f64 * scale).round() as u64
-}
-
-/// What an arc adds to the weight of its source: a self loop has both ends there.
-#[lambda]
-fn arc_units(u: u32, v: u32, w: f32, scale: f64) -> u64 {
-    let one = units(w, scale);
-    if u == v {
-        return 2_u64 * one;
-    }
-    one
-}
-
-#[lambda]
-fn weigh(v: u32, folded: u64, rank: Reads<u32>, own: Writes<u64>) {
-    own[rank[v]] = folded;
-}
-
-/// The value of an array.
-#[lambda]
-fn value(i: u64, own: Reads<u64>) -> u64 {
-    own[i]
-}
-
-/// The arcs of the first level.
-#[lambda]
-fn list(
-    u: u32,
-    v: u32,
-    e: u64,
-    w: f32,
-    rank: Reads<u32>,
-    scale: f64,
-    source: Writes<u32>,
-    target: Writes<u32>,
-    weight: Writes<u64>,
-) {
-    source[e] = rank[u];
-    target[e] = rank[v];
-    weight[e] = units(w, scale);
-}
-
-/// All nodes of the graph are nodes of the level, in the communities that their labels name.
-#[lambda]
-fn first(i: u64, label: Writes<u32>, kept: Writes<u32>) {
-    kept[i] = label[i];
-    label[i] = i as u32;
-}
-
-/// The communities that were kept; all nodes are to be looked at.
-#[lambda]
-fn back(i: u64, kept: Reads<u32>, community: Writes<u32>, best: Writes<u64>, active: Writes<u32>) {
-    community[i] = kept[i];
-    best[i] = 0_u64;
-    active[i] = 1_u32;
-}
-
-/// No arcs.
-#[lambda]
-fn no_rows(i: u64, at: Writes<u32>, count: Writes<u32>) {
-    at[i] = 0_u32;
-    count[i] = 0_u32;
-}
-
-/// Where the arcs of a node begin; those of one node lie together.
-#[lambda]
-fn begins(i: u64, source: Reads<u32>, at: Writes<u32>) {
-    if i == 0_u64 || source[i - 1_u64] != source[i] {
-        at[source[i]] = i as u32;
-    }
-}
-
-/// And how many they are.
-#[lambda]
-fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count: Writes<u32>) {
-    if i + 1_u64 == arcs || source[i + 1_u64] != source[i] {
-        count[source[i]] = i as u32 + 1_u32 - at[source[i]];
-    }
-}
-
-/// No node is to be looked at.
-#[lambda]
-fn rest(i: u64, active: Writes<u32>) {
-    active[i] = 0_u32;
-}
-
-/// Those are whose neighbours have gone elsewhere.
-#[lambda]
-fn wake(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    community: Reads<u32>,
-    kept: Reads<u32>,
-    active: Writes<u32>,
-) {
-    let there = community[source[i]];
-    if there == kept[source[i]] {
-        return;
-    }
-    if community[target[i]] != there {
-        active[target[i]] = 1_u32;
-    }
-}
-
-/// Each node is a community.
-#[lambda]
-fn apart(
-    i: u64,
-    own: Reads<u64>,
-    community: Writes<u32>,
-    kept: Writes<u32>,
-    total: Writes<u64>,
-    size: Writes<u32>,
-    best: Writes<u64>,
-    active: Writes<u32>,
-) {
-    community[i] = i as u32;
-    kept[i] = i as u32;
-    total[i] = own[i];
-    size[i] = 1_u32;
-    best[i] = 0_u64;
-    active[i] = 1_u32;
-}
-
-#[lambda]
-fn empty(i: u64, key: Writes<u64>, sum: Writes<u64>) {
-    key[i] = 0_u64;
-    sum[i] = 0_u64;
-}
-
-/// Whether a node does not move in this turn, or on another replica.
-#[device]
-fn rests(v: u32, sweep: u64, turn: u32, turns: u32, replica: u32, replicas: u32) -> bool {
-    let drawn = Random::mix(v as u64 + (sweep << 32_u32));
-    let when = ((drawn >> 32_u32) * turns as u64) >> 32_u32;
-    let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
-    when != turn as u64 || place != replica as u64
-}
-
-/// The name of a pair in a table.
-#[device]
-fn pair(node: u32, community: u32) -> u64 {
-    ((node as u64) << 32_u32 | community as u64) + 1_u64
-}
-
-/// Where the search for a name begins in a table of so many words, fewer than 2^32.
-#[device]
-fn slot(name: u64, words: u64) -> u64 {
-    ((Random::mix(name) >> 32_u32) * words) >> 32_u32
-}
-
-/// The place of a name in the table of a row, which it takes where it is new.
-#[device]
-fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
-    let first = 2_u64 * at as u64;
-    let words = 2_u64 * count as u64;
-    let mut place = slot(name, words);
-    loop {
-        let mut there = key[first + place];
-        if there == 0_u64 {
-            there = key.cas(first + place, 0_u64, name);
-            if there == 0_u64 {
-                break;
-            }
-        }
-        if there == name {
-            break;
-        }
-        place += 1_u64;
-        if place == words {
-            place = 0_u64;
-        }
-    }
-    first + place
-}
-
-/// The sum of a name in the table of a row; 0 where it is not there.
-#[device]
-fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count: u32) -> u64 {
-    let first = 2_u64 * at as u64;
-    let words = 2_u64 * count as u64;
-    if words == 0_u64 {
-        return 0_u64;
-    }
-    let mut place = slot(name, words);
-    loop {
-        let there = key[first + place];
-        if there == name {
-            return sum[first + place];
-        }
-        if there == 0_u64 {
-            break;
-        }
-        place += 1_u64;
-        if place == words {
-            place = 0_u64;
-        }
-    }
-    0_u64
-}
-
-/// Arcs out of the nodes that move count for the communities that they lead to.
-#[lambda]
-fn tally(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    community: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    active: Reads<u32>,
-    key: Writes<u64>,
-    sum: Writes<u64>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) {
-    let from = source[i];
-    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
-        return;
-    }
-    let to = target[i];
-    if from == to {
-        return;
-    }
-    let place = claim(key, pair(from, community[to]), at[from], count[from]);
-    sum.add(place, weight[i]);
-}
-
-/// The weight of the arcs to the own community.
-#[lambda]
-fn stay(
-    i: u64,
-    community: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    active: Reads<u32>,
-    inner: Writes<u64>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) {
-    let v = i as u32;
-    if active[i] == 0_u32 || rests(v, sweep, turn, turns, replica, replicas) {
-        return;
-    }
-    inner[i] = found(key, sum, pair(v, community[i]), at[i], count[i]);
-}
-
-/// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
-#[device]
-fn shortened(gain: f64) -> u64 {
-    let whole = (gain * 1024.0_f64) as u64;
-    if whole == 0_u64 {
-        return 0_u64;
-    }
-    let above = whole.leading_zeros() as u64;
-    let below = (whole << (above + 1_u64)) >> 38_u32;
-    (64_u64 - above) << 26_u32 | below
-}
-
-/// The best move of the nodes that move. Of two nodes that are alone, the higher goes to the lower.
-#[lambda]
-fn choose(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    community: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    own: Reads<u64>,
-    inner: Reads<u64>,
-    total: Reads<u64>,
-    size: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    active: Reads<u32>,
-    best: Writes<u64>,
-    factor: f64,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) {
-    let from = source[i];
-    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
-        return;
-    }
-    let to = target[i];
-    let here = community[from];
-    let there = community[to];
-    if from == to || here == there {
-        return;
-    }
-    if size[there] == 1_u32 && size[here] == 1_u32 && there > here {
-        return;
-    }
-    let between =
-        found(key, sum, pair(from, there), at[from], count[from]) as f64 - inner[from] as f64;
-    let weight = own[from] as f64;
-    let others = total[there] as f64 - total[here] as f64 + weight;
-    let gain = between - factor * weight * others;
-    if gain > 0.0_f64 {
-        let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
-        if best[from] < told {
-            best.max(from, told);
-        }
-    }
-}
-
-/// All make the moves of a turn.
-#[lambda]
-fn make(
-    i: u64,
-    own: Reads<u64>,
-    community: Writes<u32>,
-    total: Writes<u64>,
-    size: Writes<u32>,
-    best: Writes<u64>,
-) {
-    let told = best[i];
-    if told == 0_u64 {
-        return;
-    }
-    best[i] = 0_u64;
-    if told >> 32_u32 == 0_u64 {
-        return;
-    }
-    let there = NONE - told as u32;
-    let here = community[i];
-    let weight = own[i];
-    community[i] = there;
-    total.add(there, weight);
-    total.add(here, 0_u64 - weight);
-    size.add(there, 1_u32);
-    size.add(here, 0_u32 - 1_u32);
-}
-
-/// The weight of an arc between communities.
-#[lambda]
-fn between(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    community: Reads<u32>,
-) -> u64 {
-    if community[source[i]] == community[target[i]] {
-        return 0_u64;
-    }
-    weight[i]
-}
-
-/// A part of the square of a community's weight, which is two numbers of 21 bits: of the upper, of both, of the lower.
-#[lambda]
-fn square(i: u64, total: Reads<u64>, part: u32) -> u64 {
-    let upper = total[i] >> 21_u32;
-    let lower = total[i] & 2097151_u64;
-    if part == 0_u32 {
-        return upper * upper;
-    }
-    if part == 1_u32 {
-        return upper * lower;
-    }
-    lower * lower
-}
-
-#[lambda]
-fn remember(i: u64, community: Reads<u32>, kept: Writes<u32>) {
-    kept[i] = community[i];
-}
-
-/// Communities have nothing.
-#[lambda]
-fn clear(i: u64, total: Writes<u64>, size: Writes<u32>) {
-    total[i] = 0_u64;
-    size[i] = 0_u32;
-}
-
-/// What nodes are in, and what that weighs.
-#[lambda]
-fn gather(i: u64, own: Reads<u64>, kept: Reads<u32>, total: Writes<u64>, size: Writes<u32>) {
-    total.add(kept[i], own[i]);
-    size.add(kept[i], 1_u32);
-}
-
-#[lambda]
-fn is_there(i: u64, size: Reads<u32>) -> bool {
-    size[i] > 0_u32
-}
-
-/// Communities are the nodes of the next level.
-#[lambda]
-fn name(i: u64, names: Reads<u32>, total: Reads<u64>, number: Writes<u32>, next: Writes<u64>) {
-    number[names[i]] = i as u32;
-    next[i] = total[names[i]];
-}
-
-#[lambda]
-fn rename(i: u64, number: Reads<u32>, kept: Reads<u32>, label: Writes<u32>) {
-    label[i] = number[kept[label[i]]];
-}
-
-/// A community has room for the arcs of its nodes.
-#[lambda]
-fn room(i: u64, kept: Reads<u32>, number: Reads<u32>, count: Reads<u32>, rooms: Writes<u32>) {
-    if count[i] > 0_u32 {
-        rooms.add(number[kept[i]], count[i]);
-    }
-}
-
-/// Arcs between communities.
-#[lambda]
-fn join(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    kept: Reads<u32>,
-    number: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    key: Writes<u64>,
-    sum: Writes<u64>,
-) {
-    let from = number[kept[source[i]]];
-    let to = number[kept[target[i]]];
-    if from == to {
-        return;
-    }
-    let place = claim(key, pair(from, to), at[from], count[from]);
-    sum.add(place, weight[i]);
-}
-
-#[lambda]
-fn is_taken(i: u64, key: Reads<u64>) -> bool {
-    key[i] != 0_u64
-}
-
-#[lambda]
-fn unpack(
-    i: u64,
-    pairs: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    source: Writes<u32>,
-    target: Writes<u32>,
-    weight: Writes<u64>,
-) {
-    let place = pairs[i];
-    let name = key[place] - 1_u64;
-    source[i] = (name >> 32_u32) as u32;
-    target[i] = name as u32;
-    weight[i] = sum[place];
-}
-
-/// The arcs of a level that has few.
-#[lambda]
-fn few(
-    i: u64,
-    source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    own: Reads<u64>,
-    few_sources: Writes<u32>,
-    few_targets: Writes<u32>,
-    few_weights: Writes<u64>,
-    few_own: Writes<u64>,
-) {
-    few_sources[i] = source[i];
-    few_targets[i] = target[i];
-    few_weights[i] = weight[i];
-    few_own[i] = own[source[i]];
-}
-
-#[lambda]
-fn place(i: u64, few_nodes: Reads<u32>, few_found: Reads<u32>, kept: Writes<u32>) {
-    kept[few_nodes[i]] = few_found[i];
-}
-
-#[lambda]
-fn arrive(i: u64, kept: Reads<u32>, label: Writes<u32>) {
-    label[i] = kept[label[i]];
-}
-
-/// What is compiled once.
-struct Lambdas {
-    arc_units: ArcLambda<u64>,
-    weigh: FoldLambda<u64>,
-    list: ArcLambda<()>,
-    first: Lambda<()>,
-    back: Lambda<()>,
-    no_rows: Lambda<()>,
-    begins: Lambda<()>,
-    ends: Lambda<()>,
-    rest: Lambda<()>,
-    wake: Lambda<()>,
-    room: Lambda<()>,
-    apart: Lambda<()>,
-    empty: Lambda<()>,
-    tally: Lambda<()>,
-    stay: Lambda<()>,
-    choose: Lambda<()>,
-    make: Lambda<()>,
-    between: Lambda<u64>,
-    square: Lambda<u64>,
-    remember: Lambda<()>,
-    clear: Lambda<()>,
-    gather: Lambda<()>,
-    is_there: Lambda<bool>,
-    name: Lambda<()>,
-    rename: Lambda<()>,
-    join: Lambda<()>,
-    is_taken: Lambda<bool>,
-    unpack: Lambda<()>,
-    few: Lambda<()>,
-    place: Lambda<()>,
-    arrive: Lambda<()>,
-}
-
-impl Lambdas {
-    fn new() -> Lambdas {
-        Lambdas {
-            arc_units: arc_units(),
-            weigh: weigh(),
-            list: list(),
-            first: first(),
-            back: back(),
-            no_rows: no_rows(),
-            begins: begins(),
-            ends: ends(),
-            rest: rest(),
-            wake: wake(),
-            room: room(),
-            apart: apart(),
-            empty: empty(),
-            tally: tally(),
-            stay: stay(),
-            choose: choose(),
-            make: make(),
-            between: between(),
-            square: square(),
-            remember: remember(),
-            clear: clear(),
-            gather: gather(),
-            is_there: is_there(),
-            name: name(),
-            rename: rename(),
-            join: join(),
-            is_taken: is_taken(),
-            unpack: unpack(),
-            few: few(),
-            place: place(),
-            arrive: arrive(),
-        }
-    }
 }
 
 /// Who moves when.
@@ -848,9 +252,14 @@ impl Run for Driver<'_> {
             self.begin(r, false)?;
             self.restore(r)?;
             self.sweep(r, (0, 1))?;
+            self.modularity(r)?;
             self.wake(r)?;
+            self.remember(r)?;
             self.shrink(r)?;
-            self.finish(r)?;
+            // Of what is left, as much as there is room for; what becomes of it does not count.
+            self.arcs = self.arcs.min(self.few);
+            self.take_few(r)?;
+            self.place(r, 1)?;
         }
         Ok(())
     }
@@ -997,10 +406,7 @@ impl Driver<'_> {
             }
             moved = true;
             operators((r, log, "step wake"), |r| self.wake(r))?;
-            let args = Args::new()
-                .reads("community", &self.state.community)
-                .writes("kept", &mut self.state.kept);
-            r.for_all("remember", Over::elements(nodes).whole(), &self.lambdas.remember, args)?;
+            self.remember(r)?;
             let gained = now - last;
             last = now;
             if gained < LEAST_SWEEP {
@@ -1014,6 +420,13 @@ impl Driver<'_> {
         log.book("step shrink", (1, arcs as u64), (nodes as u64, arcs as u64), "none");
         self.found.levels.push(Level { communities: self.nodes as u64, modularity: last });
         Ok(self.nodes < nodes)
+    }
+
+    /// Keeps the communities.
+    fn remember(&mut self, r: &mut Replica) -> Result<()> {
+        let State { community, kept, .. } = &mut self.state;
+        let args = Args::new().reads("community", community).writes("kept", kept);
+        r.for_all("remember", Over::elements(self.nodes).whole(), &self.lambdas.remember, args)
     }
 
     /// Nodes whose neighbours have gone elsewhere are to be looked at.
@@ -1178,7 +591,29 @@ impl Driver<'_> {
         if self.arcs > self.few || self.measure.total == 0 {
             return Ok(());
         }
-        let Driver { state, lambdas, measure, nodes, arcs, squares, found, .. } = self;
+        self.take_few(r)?;
+        let Driver { state, measure, nodes, arcs, squares, found, .. } = self;
+        let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
+        let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
+        let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
+        let small = Small::new(all.filter(|arc| arc.0 != arc.1).collect());
+        let (here, count) = small.size();
+        let others = (*squares - here, *nodes as u64 - count);
+        let mut ids = small.ids.clone();
+        let (seat, rank) = (r.rendezvous().clone(), r.rank());
+        let (mut to, levels) = small.finished(measure, others, &|| seat.beat(rank));
+        let count = ids.len();
+        ids.resize(state.few_nodes.len(), 0);
+        to.resize(state.few_found.len(), 0);
+        state.few_nodes.assign(&ids)?;
+        state.few_found.assign(&to)?;
+        found.levels.extend(levels);
+        self.place(r, count)
+    }
+
+    /// The arcs of a level that has few, where the host can read them.
+    fn take_few(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, lambdas, arcs, .. } = self;
         let args = Args::new()
             .reads("source", &state.source)
             .reads("target", &state.target)
@@ -1188,27 +623,17 @@ impl Driver<'_> {
             .writes("few_targets", &mut state.few_targets)
             .writes("few_weights", &mut state.few_weights)
             .writes("few_own", &mut state.few_own);
-        r.for_all("few", Over::elements(*arcs).whole(), &lambdas.few, args)?;
-        let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
-        let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
-        let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
-        let small = Small::new(all.filter(|arc| arc.0 != arc.1).collect());
-        let (here, count) = small.size();
-        let others = (*squares - here, *nodes as u64 - count);
-        let mut ids = small.ids.clone();
-        let (place, rank) = (r.rendezvous().clone(), r.rank());
-        let (mut to, levels) = small.finished(measure, others, &|| place.beat(rank));
-        let count = ids.len();
-        ids.resize(state.few_nodes.len(), 0);
-        to.resize(state.few_found.len(), 0);
-        state.few_nodes.assign(&ids)?;
-        state.few_found.assign(&to)?;
+        r.for_all("few", Over::elements(*arcs).whole(), &lambdas.few, args)
+    }
+
+    /// So many nodes go to the communities that the host has found.
+    fn place(&mut self, r: &mut Replica, count: usize) -> Result<()> {
+        let State { few_nodes, few_found, kept, .. } = &mut self.state;
         let args = Args::new()
-            .reads("few_nodes", &state.few_nodes)
-            .reads("few_found", &state.few_found)
-            .writes("kept", &mut state.kept);
-        r.for_all("place", Over::elements(count).whole(), &lambdas.place, args)?;
-        found.levels.extend(levels);
+            .reads("few_nodes", few_nodes)
+            .reads("few_found", few_found)
+            .writes("kept", kept);
+        r.for_all("place", Over::elements(count).whole(), &self.lambdas.place, args)?;
         self.arrive(r)
     }
 
@@ -1231,57 +656,6 @@ mod tests {
     use crate::layout::{PrepareOptions, Prepared};
     use crate::verify::{self, ModulesFound};
     use std::sync::Arc;
-
-    #[test]
-    fn lambdas_compile_without_a_gpu() {
-        if !crate::operator::has_nvrtc() {
-            return;
-        }
-        let Lambdas { between, square, is_there, is_taken, arc_units, weigh, list, .. } =
-            Lambdas::new();
-        for lambda in [
-            first(),
-            back(),
-            no_rows(),
-            begins(),
-            ends(),
-            rest(),
-            wake(),
-            room(),
-            apart(),
-            empty(),
-            tally(),
-            stay(),
-            choose(),
-            make(),
-            remember(),
-            clear(),
-            gather(),
-            name(),
-            rename(),
-            join(),
-            unpack(),
-            few(),
-            place(),
-            arrive(),
-        ] {
-            lambda.compile("sm_90").unwrap();
-        }
-        for lambda in [between, square, value()] {
-            lambda.compile("sm_90").unwrap();
-        }
-        for lambda in [is_there, is_taken] {
-            lambda.compile("sm_90").unwrap();
-        }
-        for lambda in [heavy(), odd()] {
-            lambda.compile("sm_90").unwrap();
-        }
-        weigh.compile("sm_90").unwrap();
-        keep().compile("sm_90").unwrap();
-        arc_units.compile("sm_90").unwrap();
-        list.compile("sm_90").unwrap();
-        kept().compile("sm_90").unwrap();
-    }
 
     /// Levels of which all nodes move at once, on replicas, and in any order of nodes.
     #[test]
@@ -1322,18 +696,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn shortened_gains_are_in_order() {
-        let mut last = 0;
-        for gain in [0.0005, 0.001, 0.5, 1.0, 1.5, 2.0, 3.0, 1000.0, 1000.5, 1e6, 2.0_f64.powi(42)]
-        {
-            let short = shortened(gain);
-            assert!(short >= last && short < 1 << 32, "{gain}: {short}");
-            last = short;
-        }
-        assert_eq!(shortened(0.0005), 0);
-        assert!(shortened(1000.0) < shortened(1000.5));
     }
 }
