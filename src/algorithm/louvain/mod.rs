@@ -17,8 +17,8 @@
 //! communities are better as one. All begins again with nodes that move by themselves from the communities that were found: once, and
 //! where the first level has few arcs, until that gains less than 1e-5.
 //!
-//! **Replicas.** Each finds the moves of its part of the nodes, by a hash; moves are merged as a maximum, and all make them. All else
-//! is done alike by all. Numbers of nodes are those of rising ids: any number of replicas and any order of nodes give the same
+//! **Replicas.** Each finds the moves of its part of the nodes, by a hash; moves are merged as a maximum, and all make them. GPUs each
+//! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all. Numbers of nodes are those of rising ids: any number of replicas and any order of nodes give the same
 //! communities.
 //!
 //! **Arrays.** About 52 bytes an arc and 85 bytes a node.
@@ -107,6 +107,9 @@ pub fn louvain(fleet: &Fleet, graph: &Prepared, config: &LouvainConfig) -> Resul
 /// Arcs of a graph, at most: tables have twice as many places, below 2^32.
 const MOST_ARCS: u64 = (1 << 31) - 1;
 
+/// Arcs of a level from which GPUs deal its moves.
+const WORTH_DEALING: usize = 1 << 23;
+
 impl Algorithm for Louvain {
     type Config = LouvainConfig;
     type Start = ();
@@ -115,7 +118,7 @@ impl Algorithm for Louvain {
     const ABOUT: &'static str =
         "Communities of high modularity: nodes join those of their neighbours, level by level";
     const EXAMPLES: [&'static str; 2] = [
-        "hive run louvain --graph friends.csv --symmetrize --top 10",
+        "hive run louvain --graph web.mtx --symmetrize --top 10",
         "hive run louvain --graph rmat:14 --resolution 0.5 --output communities.csv",
     ];
     const FORM: Form = Form::General;
@@ -154,13 +157,16 @@ impl Algorithm for Louvain {
     fn solve(request: Request<Self>) -> Result<Modules> {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
-        let whole = match run.merge {
-            MergeMode::Redundant => true,
-            MergeMode::Auto => fleet.world() == 1 || fleet.info().has_slow_links(),
-            _ => fleet.world() == 1,
+        let info = fleet.info();
+        let worth = match run.merge {
+            MergeMode::Redundant => usize::MAX,
+            MergeMode::Auto if info.has_slow_links() => usize::MAX,
+            // GPUs find the moves of smaller levels sooner than they exchange them.
+            MergeMode::Auto if info.backend == "cuda" => WORTH_DEALING,
+            _ => 0,
         };
         let program =
-            move |r: &mut _| program::program(r, &rows, &config, (whole, program::FEW), &run);
+            move |r: &mut _| program::program(r, &rows, &config, (worth, program::FEW), &run);
         let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs();

@@ -138,12 +138,12 @@ pub(super) struct Found {
     pub sweeps: u32,
 }
 
-/// The program of one replica. `whole`: it finds all moves. Levels of up to `few` arcs are one thread's.
+/// The program of one replica. The moves of levels of `worth` arcs and more are dealt. Levels of up to `few` arcs are one thread's.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &LouvainConfig,
-    (whole, few): (bool, usize),
+    (worth, few): (usize, usize),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Found>> {
     let (nodes, arcs) = (g.graph().nodes(), g.graph().arcs() as usize);
@@ -154,13 +154,14 @@ pub(super) fn program(
     state.rank.assign(&(0..nodes as u32).map(|v| g.graph().rank(v)).collect::<Vec<_>>())?;
     let lambdas = Lambdas::new();
     let scale = scale(r, g, &lambdas, &mut state)?;
-    let dealt = if whole { (0, 1) } else { (r.rank() as u32, r.world() as u32) };
+    let dealt = (r.rank() as u32, r.world() as u32);
     let measure = Measure { total: 0, resolution: config.resolution };
     let found = Found::default();
     let mut driver = Driver {
         g,
         scale,
         dealt,
+        worth,
         few,
         measure,
         state,
@@ -231,8 +232,9 @@ struct Driver<'a> {
     g: &'a Resident,
     /// Units of a weight of 1.
     scale: f64,
-    /// The part of the nodes whose moves this replica finds, and how many parts there are.
+    /// The part of the nodes whose moves this replica finds, and how many parts there are, where a level has so many arcs.
     dealt: (u32, u32),
+    worth: usize,
     few: usize,
     measure: Measure,
     state: State,
@@ -392,7 +394,7 @@ impl Driver<'_> {
         while sweep < SWEEPS {
             operators((r, log, "step move"), |r| self.sweep(r, (sweep, turns)))?;
             let now = self.modularity(r)?;
-            let merge = if self.dealt.1 == 1 { "none" } else { "max" };
+            let merge = if self.dealt().1 == 1 { "none" } else { "max" };
             log.book("step move", (turns.into(), arcs as u64), (nodes as u64, arcs as u64), merge);
             (sweep, self.found.sweeps) = (sweep + 1, self.found.sweeps + 1);
             if now <= last {
@@ -460,9 +462,14 @@ impl Driver<'_> {
         r.for_all("ends of rows", all, &lambdas.ends, args)
     }
 
+    /// The own part of the nodes of this level, and how many parts there are.
+    fn dealt(&self) -> (u32, u32) {
+        if self.arcs < self.worth { (0, 1) } else { self.dealt }
+    }
+
     /// Every node moves once, or stays.
     fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
-        let (replica, replicas) = self.dealt;
+        let (replica, replicas) = self.dealt();
         let Driver { state, lambdas, measure, nodes, arcs, .. } = self;
         let (words, all) = (slots(*arcs), Over::elements(*nodes).whole());
         let arcs = Over::elements(*arcs).whole();
@@ -669,10 +676,10 @@ mod tests {
                 let prepared =
                     Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
                 let rows = prepared.general(&fleet).unwrap();
-                for (few, whole) in [(0, false), (100, false), (0, true)] {
+                for (few, worth) in [(0, 0), (100, 0), (0, usize::MAX), (0, 3000)] {
                     let (rows, config) = (rows.clone(), LouvainConfig::default());
                     let found = fleet.run(move |r| {
-                        program(r, &rows, &config, (whole, few), &RunOptions::default())
+                        program(r, &rows, &config, (worth, few), &RunOptions::default())
                     });
                     let found = found.unwrap().swap_remove(0).found;
                     assert!(found.sweeps > 0, "{spec}");
