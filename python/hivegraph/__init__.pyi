@@ -382,6 +382,12 @@ def lcc(
 ) -> Result:
     """Local clustering coefficients: how many of the neighbours of a node know each other. See help(hivegraph.lcc)."""
 
+def scan(
+    graph: Any,
+    **run: Unpack[_Run],
+) -> Result:
+    """Scan statistics: the edges among each node and its neighbours. See help(hivegraph.scan)."""
+
 def filter(
     *,
     elements: int | str | None = None,

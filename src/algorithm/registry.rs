@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, louvain, pagerank, scc, sssp,
-    triangles, vn, walk,
+    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, louvain, pagerank, scan, scc,
+    sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -20,6 +20,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<kcore::Kcore>(),
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<lcc::Lcc>(),
+    Workload::new::<scan::Scan>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
     Workload::new::<closeness::ClosenessCentrality>(),

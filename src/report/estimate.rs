@@ -328,19 +328,19 @@ mod tests {
     fn what_fits_depends_on_the_gpu_and_on_how_many_share_it() {
         let here = [gpu(0, 0, 80 << 30), gpu(1, 1, 4 << 30)];
         assert_eq!(fits("rmat:20", "auto", &here), [Some(true), Some(true)]);
-        assert_eq!(fits("rmat:26", "auto", &here), [Some(true), Some(false)]);
-        assert_eq!(fits("rmat:26", "cuda:0x16", &here), [Some(false)]);
+        assert_eq!(fits("rmat:25", "auto", &here), [Some(true), Some(false)]);
+        assert_eq!(fits("rmat:25", "cuda:0x16", &here), [Some(false)]);
         assert_eq!(fits("rmat:20", "cuda:0,5", &here), [Some(true), None]);
         assert_eq!(fits("rmat:20", "host:4", &here), []);
     }
 
     #[test]
     fn a_sharded_graph_fits_gpus_that_a_replicated_one_does_not() {
-        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, ordinal, 18 << 30)).collect();
-        let four = |placement| placed_fits("rmat:26", "auto", placement, &here);
+        let here: Vec<DeviceInfo> = (0..4).map(|ordinal| gpu(ordinal, ordinal, 31 << 30)).collect();
+        let four = |placement| placed_fits("rmat:24", "auto", placement, &here);
         assert_eq!(four(Placement::Replicated), [Some(false); 4]);
         assert_eq!(four(Placement::Sharded), [Some(true); 4]);
-        let one = placed_fits("rmat:26", "cuda:0", Placement::Sharded, &here);
+        let one = placed_fits("rmat:24", "cuda:0", Placement::Sharded, &here);
         assert_eq!(one, [Some(false)]);
     }
 

@@ -17,6 +17,7 @@ mod louvain;
 mod pagerank;
 mod properties;
 mod real_graphs;
+mod scan;
 mod scc;
 mod spatial_median;
 mod sssp;

@@ -3,6 +3,7 @@
 use super::{Clustering, Lcc};
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::triangles::neighbours;
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -12,31 +13,12 @@ use crate::verify::{self, Checker, ClusteringFound};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Whether all arcs of a node lead to others, and each to another.
-fn once(graph: &Graph) -> bool {
-    graph.origin.self_loops == 0 && graph.origin.duplicates == 0
-}
-
-/// Pairs of the neighbours of a node.
-fn pairs(graph: &Graph, v: usize) -> u64 {
-    let degree = match once(graph) {
-        true => graph.degree(v),
-        false => {
-            let mut last = v as u32;
-            let new = |u: &u32| *u != v as u32 && std::mem::replace(&mut last, *u) != *u;
-            graph.neighbors(v).map(|arc| arc.0).filter(new).count() as u64
-        }
-    };
-    degree * degree.saturating_sub(1) / 2
-}
-
 impl Clustering {
     /// From the triangles of each node.
     pub(super) fn of(graph: &Graph, counts: &[u64], measured: Measured) -> Result<Clustering> {
-        if !once(graph) {
-            graph.load()?;
-        }
-        let pairs: Vec<u64> = (0..graph.nodes()).into_par_iter().map(|v| pairs(graph, v)).collect();
+        let degrees = neighbours(graph)?;
+        let pairs: Vec<u64> =
+            degrees.into_par_iter().map(|d| d * d.saturating_sub(1) / 2).collect();
         let share = |(count, pairs): (&u64, &u64)| match *pairs {
             0 => 0.0,
             pairs => *count as f64 / pairs as f64,

@@ -416,6 +416,10 @@ impl Driver<'_> {
             }
         }
         if !moved {
+            if self.found.levels.is_empty() {
+                // All stay alone.
+                self.found.levels.push(Level { communities: nodes as u64, modularity: last });
+            }
             return self.arrive(r).map(|()| false);
         }
         operators((r, log, "step shrink"), |r| self.shrink(r))?;

@@ -128,6 +128,23 @@ pub(super) fn counted(
     Ok((rows.columns.to_input_order(counts), measured))
 }
 
+/// `[n]` how many neighbours each node has, but for itself. Looks at arcs where some are repeated, or lead to their own node.
+pub(super) fn neighbours(graph: &Graph) -> Result<Vec<u64>> {
+    let once = graph.origin.self_loops == 0 && graph.origin.duplicates == 0;
+    if !once {
+        graph.load()?;
+    }
+    let count = |v: usize| {
+        if once {
+            return graph.degree(v);
+        }
+        let mut last = v as u32;
+        let new = |u: &u32| *u != v as u32 && std::mem::replace(&mut last, *u) != *u;
+        graph.neighbors(v).map(|arc| arc.0).filter(new).count() as u64
+    };
+    Ok((0..graph.nodes()).into_par_iter().map(count).collect())
+}
+
 replicated_arrays! {
     /// The replicated state, for so many nodes.
     struct State of usize {
