@@ -156,7 +156,7 @@ fn weights_and_resolution_decide() {
     assert_eq!(found(ring(5.0, 1.0), 100.0), [0, 1, 2, 3]);
     // The same where many move at once.
     let many = Arc::new(common::unweighted(&common::skewed(13, 10, 3)));
-    let config = RunConfig { own: own(json!({ "resolution": 1e5 })), ..RunConfig::default() };
+    let config = RunConfig { own: own(json!({ "resolution": 1e6 })), ..RunConfig::default() };
     let alone: Modules = solved("louvain", &fleet, &many, &config);
     assert!(alone.count == many.nodes() as u64 && alone.modularity < -1.0);
 }
