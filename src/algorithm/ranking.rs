@@ -36,3 +36,10 @@ pub(crate) fn ranked(
     }
     table.to_string()
 }
+
+/// `[n]` how many nodes are in the community that each names: `named` has a node for each node.
+pub(crate) fn sizes(named: &[u32]) -> Vec<u64> {
+    let mut sizes = vec![0; named.len()];
+    named.iter().for_each(|name| sizes[*name as usize] += 1);
+    sizes
+}

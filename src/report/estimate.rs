@@ -356,7 +356,7 @@ mod tests {
         let drawn = estimate("rmat:30", Placement::Sharded);
         assert!(drawn.host.running_bytes < 48 << 30, "{:?}", drawn.host);
         assert!(drawn.laying_out.bytes < 140 << 30, "{:?}", drawn.laying_out);
-        // Of 48 bytes a node beside arcs, most are there one after another.
+        // Not all arrays of the nodes are there at once.
         let least = |spec: &str, gpus: &str| {
             let outline = Outline::of(spec).unwrap();
             let (devices, placement) = (gpus.parse().unwrap(), Placement::Sharded);

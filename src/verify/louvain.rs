@@ -15,11 +15,11 @@ pub struct ModulesFound<'a> {
     pub levels: &'a [f64],
 }
 
-/// How far the modularity may be off, what two communities may gain as one, and what a level may lose.
+/// How far each of the two terms of the modularity may be off; two communities may gain that as one, and a level may lose it.
 const TOLERANCE: f64 = 1e-6;
 
-/// Certifies that communities have the modularity that is said, in f64, that no two of them gain more than 1e-6 as one, that no level
-/// has lost, and that each is named by its lowest id. Returns the modularity.
+/// Certifies that communities have the modularity that is said, in f64, that no two of them gain as one, that no level
+/// has lost, all to 1e-6 of the modularity's terms, and that each is named by its lowest id. Returns the modularity.
 ///
 /// Takes 24 bytes a node, and 24 for each pair of communities with arcs between them.
 ///
@@ -74,7 +74,7 @@ pub fn louvain(graph: &Graph, found: ModulesFound, resolution: f64) -> Result<f6
     let modularity = inside / total - resolution * squares;
     let said = found.levels.last().copied().unwrap_or(modularity);
     // Both terms are rounded.
-    let limit = TOLERANCE * (1.0 + resolution);
+    let limit = TOLERANCE * (1.0 + resolution * squares);
     if said.is_nan() || (said - modularity).abs() > limit {
         return wrong(format!(": the modularity is {modularity}, not {said}"));
     }

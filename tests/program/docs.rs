@@ -1356,29 +1356,44 @@ fn stages(archive: &str) -> String {
 /// A graph that is larger than a GPU.
 fn rmat_30(archive: &str) -> String {
     let records = records(archive, "rmat-30.jsonl");
+    assert!(records.iter().all(|record| record["verified"] == "yes"));
+    drawn(&records, ["R-MAT 30", "rmat30"], &WHOLE)
+}
+
+/// Single processes on a graph that is drawn, by its title and its name in records.
+fn drawn(
+    records: &[serde_json::Value],
+    [title, dataset]: [&str; 2],
+    workloads: &[(&str, &str)],
+) -> String {
     let columns =
-        ["R-MAT 30", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
+        [title, "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
     let mut text = head(&columns);
-    for (title, workload) in WHOLE {
-        let of = records.iter().find(|record| record["primitive"] == workload);
-        let of = of.unwrap_or_else(|| panic!("no {workload} of R-MAT 30"));
-        assert_eq!((&of["verified"], &of["dataset"]), (&"yes".into(), &"rmat30".into()), "{title}");
+    for (title, workload) in workloads {
+        let of = records.iter().find(|record| record["primitive"] == *workload);
+        let of = of.unwrap_or_else(|| panic!("no {workload} of {dataset}"));
+        assert_eq!(of["dataset"], dataset, "{title}");
         let seconds = |ms: &serde_json::Value| format!("{:.1}", ms.as_f64().unwrap() / 1e3);
         let bytes = of["prepare"]["bytes_per_replica"].as_f64().unwrap();
+        let stages = &of["end-to-end"];
+        let verified = match of["verified"] == "yes" {
+            true => seconds(&stages["verify"]),
+            false => "not verified".into(),
+        };
         let cells = [
             shown(of["process-time"]["median"].as_f64()),
             format!("{:.1}", bytes / f64::from(1 << 30)),
-            seconds(&of["end-to-end"]["lay-out"]),
-            seconds(&of["end-to-end"]["verify"]),
-            seconds(&of["end-to-end"]["total"]),
+            seconds(&stages["lay-out"]),
+            verified,
+            seconds(&stages["total"]),
         ];
         text += &row(title, cells);
     }
     text
 }
 
-/// Graphs of communities: a title, and the name in records.
-const PEOPLE: [(&str, &str); 6] = [
+/// Graphs whose communities are found: a title, and the name in records.
+const DIVIDED: [(&str, &str); 6] = [
     ("email-Enron", "email-Enron"),
     ("soc-Slashdot0902", "soc-Slashdot0902"),
     ("USA-road-d.NY", "USA-road-d.NY"),
@@ -1392,7 +1407,7 @@ fn communities(archive: &str) -> String {
     let columns =
         ["louvain", "arcs", "modularity", "one GPU, ms", "two GPUs, ms", "G arcs/s on one"];
     let mut text = head(&columns);
-    for (title, dataset) in PEOPLE {
+    for (title, dataset) in DIVIDED {
         let [one, two] = [1, 2].map(|gpus| {
             let found = verified_cell(&records, ("louvain", dataset, ""), gpus);
             found.unwrap_or_else(|| panic!("no communities of {dataset} on {gpus}"))
@@ -1437,31 +1452,8 @@ fn beside_igraph(archive: &str) -> String {
 }
 
 fn rmat_31(archive: &str) -> String {
-    let records = records(archive, "rmat-31.jsonl");
-    let columns =
-        ["R-MAT 31", "run, ms", "arcs, GiB a GPU", "laid out, s", "verified in, s", "process, s"];
-    let mut text = head(&columns);
-    for (title, workload) in [("bfs", "bfs"), ("pagerank, 2 iterations", "pr")] {
-        let of = records.iter().find(|record| record["primitive"] == workload);
-        let of = of.unwrap_or_else(|| panic!("no {workload} of R-MAT 31"));
-        assert_eq!(of["dataset"], "rmat31", "{title}");
-        let seconds = |ms: &serde_json::Value| format!("{:.1}", ms.as_f64().unwrap() / 1e3);
-        let bytes = of["prepare"]["bytes_per_replica"].as_f64().unwrap();
-        let stages = &of["end-to-end"];
-        let verified = match of["verified"] == "yes" {
-            true => seconds(&stages["verify"]),
-            false => "not verified".into(),
-        };
-        let cells = [
-            shown(of["process-time"]["median"].as_f64()),
-            format!("{:.1}", bytes / f64::from(1 << 30)),
-            seconds(&stages["lay-out"]),
-            verified,
-            seconds(&stages["total"]),
-        ];
-        text += &row(title, cells);
-    }
-    text
+    let rows = [("bfs", "bfs"), ("pagerank, 2 iterations", "pr")];
+    drawn(&records(archive, "rmat-31.jsonl"), ["R-MAT 31", "rmat31"], &rows)
 }
 
 /// The record of a workload on a dataset, loaded or run as the variant says, on so many GPUs.

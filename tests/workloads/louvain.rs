@@ -112,13 +112,13 @@ fn random_graphs_have_the_modularity_of_the_definition() {
         } else {
             assert!((answer.modularity - right).abs() < 1e-6, "seed {seed}: {right}");
         }
-        // No node is better in another community.
+        // No node is better in another community, but for what ends the search.
         for v in 0..graph.nodes() {
             for (u, _) in graph.neighbors(v) {
                 let mut moved = answer.communities.clone();
                 moved[v] = moved[u as usize];
                 let moved = modularity(&graph, &moved, resolution);
-                assert!(moved < right + 1e-2, "seed {seed}, node {v}: {right} to {moved}");
+                assert!(moved < right + 2e-5, "seed {seed}, node {v}: {right} to {moved}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Cdlp, Communities};
 use crate::algorithm::Measured;
-use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::ranking::{first, ranked, sizes};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -25,13 +25,6 @@ impl Communities {
         let largest = sizes.into_iter().max().unwrap_or(0);
         Communities { labels, count, largest, iterations, changed, sorted, measured }
     }
-}
-
-/// `[n]` how many nodes have the id of each as label.
-fn sizes(labels: &[u32]) -> Vec<u64> {
-    let mut sizes = vec![0; labels.len()];
-    labels.iter().for_each(|label| sizes[*label as usize] += 1);
-    sizes
 }
 
 impl Answer<Cdlp> for Communities {

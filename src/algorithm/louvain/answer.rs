@@ -3,7 +3,7 @@
 use super::program::Found;
 use super::{Louvain, Modules};
 use crate::algorithm::Measured;
-use crate::algorithm::ranking::{first, ranked};
+use crate::algorithm::ranking::{first, ranked, sizes};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -32,13 +32,6 @@ impl Modules {
         let modularity = levels.last().map_or(0.0, |level| level.modularity);
         Modules { communities, count, largest, modularity, levels, sweeps, measured }
     }
-}
-
-/// `[n]` nodes of the community that each names.
-fn sizes(communities: &[u32]) -> Vec<u64> {
-    let mut sizes = vec![0; communities.len()];
-    communities.iter().for_each(|named| sizes[*named as usize] += 1);
-    sizes
 }
 
 impl Answer<Louvain> for Modules {

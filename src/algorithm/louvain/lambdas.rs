@@ -23,8 +23,9 @@ pub(super) fn keep(v: u32, folded: f32, heaviest: Writes<f32>) {
     heaviest[v] = folded;
 }
 
+/// What was kept.
 #[lambda]
-pub(super) fn kept(i: u64, heaviest: Reads<f32>) -> f32 {
+pub(super) fn kept_heaviest(i: u64, heaviest: Reads<f32>) -> f32 {
     heaviest[i]
 }
 
@@ -94,13 +95,6 @@ pub(super) fn back(
     active[i] = 1_u32;
 }
 
-/// No arcs.
-#[lambda]
-pub(super) fn no_rows(i: u64, at: Writes<u32>, count: Writes<u32>) {
-    at[i] = 0_u32;
-    count[i] = 0_u32;
-}
-
 /// Where the arcs of a node begin; those of one node lie together.
 #[lambda]
 pub(super) fn begins(i: u64, source: Reads<u32>, at: Writes<u32>) {
@@ -115,12 +109,6 @@ pub(super) fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count:
     if i + 1_u64 == arcs || source[i + 1_u64] != source[i] {
         count[source[i]] = i as u32 + 1_u32 - at[source[i]];
     }
-}
-
-/// No node is to be looked at.
-#[lambda]
-pub(super) fn rest(i: u64, active: Writes<u32>) {
-    active[i] = 0_u32;
 }
 
 /// Those are whose neighbours have gone elsewhere.
@@ -144,22 +132,8 @@ pub(super) fn wake(
 
 /// Each node is a community.
 #[lambda]
-pub(super) fn apart(
-    i: u64,
-    own: Reads<u64>,
-    community: Writes<u32>,
-    kept: Writes<u32>,
-    total: Writes<u64>,
-    size: Writes<u32>,
-    best: Writes<u64>,
-    active: Writes<u32>,
-) {
-    community[i] = i as u32;
+pub(super) fn apart(i: u64, kept: Writes<u32>) {
     kept[i] = i as u32;
-    total[i] = own[i];
-    size[i] = 1_u32;
-    best[i] = 0_u64;
-    active[i] = 1_u32;
 }
 
 #[lambda]
@@ -413,18 +387,6 @@ pub(super) fn square(i: u64, total: Reads<u64>, part: u32) -> u64 {
     lower * lower
 }
 
-#[lambda]
-pub(super) fn remember(i: u64, community: Reads<u32>, kept: Writes<u32>) {
-    kept[i] = community[i];
-}
-
-/// Communities have nothing.
-#[lambda]
-pub(super) fn clear(i: u64, total: Writes<u64>, size: Writes<u32>) {
-    total[i] = 0_u64;
-    size[i] = 0_u32;
-}
-
 /// What nodes are in, and what that weighs.
 #[lambda]
 pub(super) fn gather(
@@ -554,12 +516,11 @@ pub(super) struct Lambdas {
     pub arc_units: ArcLambda<u64>,
     pub weigh: FoldLambda<u64>,
     pub list: ArcLambda<()>,
+    pub value: Lambda<u64>,
     pub first: Lambda<()>,
     pub back: Lambda<()>,
-    pub no_rows: Lambda<()>,
     pub begins: Lambda<()>,
     pub ends: Lambda<()>,
-    pub rest: Lambda<()>,
     pub wake: Lambda<()>,
     pub room: Lambda<()>,
     pub apart: Lambda<()>,
@@ -570,8 +531,6 @@ pub(super) struct Lambdas {
     pub make: Lambda<()>,
     pub between: Lambda<u64>,
     pub square: Lambda<u64>,
-    pub remember: Lambda<()>,
-    pub clear: Lambda<()>,
     pub gather: Lambda<()>,
     pub is_there: Lambda<bool>,
     pub name: Lambda<()>,
@@ -590,12 +549,11 @@ impl Lambdas {
             arc_units: arc_units(),
             weigh: weigh(),
             list: list(),
+            value: value(),
             first: first(),
             back: back(),
-            no_rows: no_rows(),
             begins: begins(),
             ends: ends(),
-            rest: rest(),
             wake: wake(),
             room: room(),
             apart: apart(),
@@ -606,8 +564,6 @@ impl Lambdas {
             make: make(),
             between: between(),
             square: square(),
-            remember: remember(),
-            clear: clear(),
             gather: gather(),
             is_there: is_there(),
             name: name(),

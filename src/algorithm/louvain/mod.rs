@@ -11,17 +11,18 @@
 //! else units are a power of two such that T is 2^40 to 2^41 of them. Sums are of whole numbers, so that their order does not matter.
 //!
 //! **Idea.** Nodes begin alone, and go to the community of a neighbour where that gains most, again and again; then communities are
-//! the nodes of the next level. In a level of many arcs the nodes of a quarter, which is drawn for each sweep, move at once. Arcs
-//! count in a table of pairs (node, community); the best gain wins, then the lowest community. A sweep that loses is taken back, and
-//! the level is tried with smaller parts. In levels of at most 2^17 arcs nodes move one after another, until none gains: no two
-//! communities are better as one. All begins again with nodes that move by themselves from the communities that were found: once, and
-//! where the first level has few arcs, until that gains less than 1e-5.
+//! the nodes of the next level. A level of many arcs is swept. In a sweep nodes move in four turns, a quarter of them, drawn anew for
+//! each sweep, at once: they add up by community, in a table of their own, what their arcs weigh, and the best gain wins, then the
+//! lowest community. A sweep that loses is taken back; if it is the first, the level is tried in more turns. In levels of at most 2^17
+//! arcs nodes move one after another, until none gains: no two communities are better as one. After the last level single nodes move
+//! again, from the communities that were found, and levels follow anew: once, and where the first level has few arcs, until that gains
+//! less than 1e-5.
 //!
 //! **Replicas.** Each finds the moves of its part of the nodes, by a hash; moves are merged as a maximum, and all make them. GPUs each
-//! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all. Numbers of nodes are those of rising ids: any number of replicas and any order of nodes give the same
-//! communities.
+//! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all. Nodes are numbered by rising ids: any number of
+//! replicas and any order of nodes give the same communities.
 //!
-//! **Arrays.** About 52 bytes an arc and 85 bytes a node.
+//! **Arrays.** 52 bytes an arc and 88 bytes a node.
 //!
 //! **Source.** Blondel, Guillaume, Lambiotte, Lefebvre, "Fast unfolding of communities in large networks", J. Stat. Mech. 2008;
 //! Lu, Halappanavar, Kalyanaraman, "Parallel heuristics for scalable community detection", Parallel Computing 47, 2015 (two nodes that
@@ -87,7 +88,7 @@ pub struct Modules {
     pub largest: u64,
     /// At most 1; 0 of a graph whose arcs weigh nothing.
     pub modularity: f64,
-    /// From nodes to the answer.
+    /// What each level ended with, in the order in which they were made; the last is the answer's.
     pub levels: Vec<Level>,
     /// Sweeps in which many nodes moved at once.
     pub sweeps: u32,

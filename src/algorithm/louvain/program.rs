@@ -1,7 +1,7 @@
 //! Levels of many arcs as operators: one program for GPUs and host.
 
 use super::finish::{Measure, Small};
-use super::lambdas::{Lambdas, heavy, keep, kept, odd, value};
+use super::lambdas::{Lambdas, heavy, keep, kept_heaviest, odd};
 use super::{Level, LouvainConfig};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
@@ -170,7 +170,6 @@ pub(super) fn program(
         lambdas,
         nodes: 0,
         arcs: 0,
-        squares: 0,
         found,
     };
     let measured = timed(r, run, &mut driver)?;
@@ -184,7 +183,7 @@ fn scale(r: &mut Replica, g: &Resident, lambdas: &Lambdas, state: &mut State) ->
     if !g.graph().is_weighted() || arcs == 0 {
         return Ok(1.0);
     }
-    let (heavy, odd, keep, kept, value) = (heavy(), odd(), keep(), kept(), value());
+    let (heavy, odd, keep, kept) = (heavy(), odd(), keep(), kept_heaviest());
     let mut most = [0.0; 2];
     for (most, of) in most.iter_mut().zip([&heavy, &odd]) {
         let to = Args::new().writes("heaviest", &mut state.heaviest);
@@ -203,8 +202,8 @@ fn scale(r: &mut Replica, g: &Resident, lambdas: &Lambdas, state: &mut State) ->
     let trial = 2.0_f64.powi(60 - above(arcs as f64) - above(heaviest));
     weights(r, g, lambdas, state, trial)?;
     let args = Args::new().reads("own", &state.own);
-    let total =
-        r.reduce("weight of all", Over::elements(nodes).whole(), &value, args, MergeOp::Sum)?;
+    let all = Over::elements(nodes).whole();
+    let total = r.reduce("weight of all", all, &lambdas.value, args, MergeOp::Sum)?;
     let total = total as f64 / trial;
     let room = 2.0_f64.powi(TOTAL_BITS - 1);
     match odd == 0.0 && total < room {
@@ -241,10 +240,9 @@ struct Driver<'a> {
     pairs: Queue,
     names: Queue,
     lambdas: Lambdas,
-    /// Nodes and arcs of the level, and the squares of the nodes' weights.
+    /// Nodes and arcs of the level.
     nodes: usize,
     arcs: usize,
-    squares: u128,
     found: Found,
 }
 
@@ -252,11 +250,9 @@ impl Run for Driver<'_> {
     fn meet(&mut self, r: &mut Replica) -> Result<()> {
         if matches!(r.backend, Backend::Cuda(_)) && self.g.graph().arcs() > 0 {
             self.begin(r, false)?;
-            self.restore(r)?;
             self.sweep(r, (0, 1))?;
             self.modularity(r)?;
             self.wake(r)?;
-            self.remember(r)?;
             self.shrink(r)?;
             // Of what is left, as much as there is room for; what becomes of it does not count.
             self.arcs = self.arcs.min(self.few);
@@ -313,8 +309,8 @@ impl Driver<'_> {
         let all = Over::elements(self.nodes).whole();
         let args = Args::new().writes("label", &mut state.label).writes("kept", &mut state.kept);
         r.for_all("labels", all, &lambdas.first, args)?;
-        let (args, value) = (Args::new().reads("own", &state.own), value());
-        self.measure.total = r.reduce("weight of all", all, &value, args, MergeOp::Sum)?;
+        let args = Args::new().reads("own", &state.own);
+        self.measure.total = r.reduce("weight of all", all, &lambdas.value, args, MergeOp::Sum)?;
         if again { self.restore(r) } else { self.apart(r) }
     }
 
@@ -332,32 +328,22 @@ impl Driver<'_> {
 
     /// The weights and sizes of the communities that were kept.
     fn weigh(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, nodes, .. } = self;
-        let all = Over::elements(*nodes).whole();
-        let args = Args::new().writes("total", &mut state.total).writes("size", &mut state.size);
-        r.for_all("clear", all, &lambdas.clear, args)?;
+        let State { own, kept, total, size, .. } = &mut self.state;
+        r.fill("weights of communities", total, 0)?;
+        r.fill("nodes of communities", size, 0)?;
         let args = Args::new()
-            .reads("own", &state.own)
-            .reads("kept", &state.kept)
-            .writes("total", &mut state.total)
-            .writes("size", &mut state.size);
-        r.for_all("gather", all, &lambdas.gather, args)
+            .reads("own", own)
+            .reads("kept", kept)
+            .writes("total", total)
+            .writes("size", size);
+        r.for_all("gather", Over::elements(self.nodes).whole(), &self.lambdas.gather, args)
     }
 
     /// Each node is a community.
     fn apart(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, .. } = self;
-        let args = Args::new()
-            .reads("own", &state.own)
-            .writes("community", &mut state.community)
-            .writes("kept", &mut state.kept)
-            .writes("total", &mut state.total)
-            .writes("size", &mut state.size)
-            .writes("best", &mut state.best)
-            .writes("active", &mut state.active);
-        r.for_all("apart", Over::elements(self.nodes).whole(), &lambdas.apart, args)?;
-        self.squares = self.squares(r)?;
-        Ok(())
+        let args = Args::new().writes("kept", &mut self.state.kept);
+        r.for_all("apart", Over::elements(self.nodes).whole(), &self.lambdas.apart, args)?;
+        self.restore(r)
     }
 
     /// The squares of the communities' weights.
@@ -408,7 +394,7 @@ impl Driver<'_> {
             }
             moved = true;
             operators((r, log, "step wake"), |r| self.wake(r))?;
-            self.remember(r)?;
+            r.copy(&self.state.community, &mut self.state.kept)?;
             let gained = now - last;
             last = now;
             if gained < LEAST_SWEEP {
@@ -428,18 +414,10 @@ impl Driver<'_> {
         Ok(self.nodes < nodes)
     }
 
-    /// Keeps the communities.
-    fn remember(&mut self, r: &mut Replica) -> Result<()> {
-        let State { community, kept, .. } = &mut self.state;
-        let args = Args::new().reads("community", community).writes("kept", kept);
-        r.for_all("remember", Over::elements(self.nodes).whole(), &self.lambdas.remember, args)
-    }
-
     /// Nodes whose neighbours have gone elsewhere are to be looked at.
     fn wake(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, nodes, arcs, .. } = self;
-        let args = Args::new().writes("active", &mut state.active);
-        r.for_all("rest", Over::elements(*nodes).whole(), &lambdas.rest, args)?;
+        let Driver { state, lambdas, arcs, .. } = self;
+        r.fill("active nodes", &mut state.active, 0)?;
         let args = Args::new()
             .reads("source", &state.source)
             .reads("target", &state.target)
@@ -451,11 +429,11 @@ impl Driver<'_> {
 
     /// Where the arcs of each node are.
     fn rows(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, nodes, arcs, .. } = self;
+        let Driver { state, lambdas, arcs, .. } = self;
         let State { source, at, count, .. } = state;
         let all = Over::elements(*arcs).whole();
-        let args = Args::new().writes("at", &mut *at).writes("count", &mut *count);
-        r.for_all("rows", Over::elements(*nodes).whole(), &lambdas.no_rows, args)?;
+        r.fill("starts of rows", at, 0)?;
+        r.fill("lengths of rows", count, 0)?;
         let args = Args::new().reads("source", source).writes("at", &mut *at);
         r.for_all("starts of rows", all, &lambdas.begins, args)?;
         let args = Args::new()
@@ -553,8 +531,7 @@ impl Driver<'_> {
             .reads("kept", &state.kept)
             .writes("label", &mut state.label);
         r.for_all("rename", all_nodes, &lambdas.rename, args)?;
-        let args = Args::new().writes("at", &mut state.at).writes("count", &mut state.rooms);
-        r.for_all("rooms", all, &lambdas.no_rows, args)?;
+        r.fill("rooms", &mut state.rooms, 0)?;
         let args = Args::new()
             .reads("kept", &state.kept)
             .reads("number", &state.number)
@@ -599,17 +576,19 @@ impl Driver<'_> {
 
     /// The levels of few arcs; nothing where there are many.
     fn finish(&mut self, r: &mut Replica) -> Result<()> {
-        if self.arcs > self.few || self.measure.total == 0 {
+        if self.arcs > self.few {
             return Ok(());
         }
         self.take_few(r)?;
-        let Driver { state, measure, nodes, arcs, squares, found, .. } = self;
+        // Nodes are communities.
+        let squares = self.squares(r)?;
+        let Driver { state, measure, nodes, arcs, found, .. } = self;
         let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
         let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
         let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
         let small = Small::new(all.filter(|arc| arc.0 != arc.1).collect());
         let (here, count) = small.size();
-        let others = (*squares - here, *nodes as u64 - count);
+        let others = (squares - here, *nodes as u64 - count);
         let mut ids = small.ids.clone();
         let (seat, rank) = (r.rendezvous().clone(), r.rank());
         let (mut to, levels) = small.finished(measure, others, &|| seat.beat(rank));
