@@ -63,7 +63,8 @@ fn cuda_cases() -> Vec<Case> {
     if !common::has_gpu() {
         return cases;
     }
-    let fleets = [vec![("cuda:0x4".into(), Peer)], common::spans(&[2], &[Nccl, Peer])].concat();
+    let fleets =
+        [vec![("cuda:0x4".into(), Peer)], common::spans(&[2, 4, 8], &[Nccl, Peer])].concat();
     for fleet in &fleets {
         for kind in KINDS {
             cases.push(case(fleet, MergeMode::Auto, (0, 0, kind)));
@@ -203,7 +204,7 @@ fn after_a_fault_a_fresh_fleet_of_the_same_process_works() {
     if common::has_gpu() {
         use CollectiveKind::{Nccl, Peer};
         fresh_fleets_work(&("cuda:0x4".into(), Peer));
-        common::spans(&[2], &[Nccl, Peer]).iter().for_each(fresh_fleets_work);
+        common::spans(&[2, 4, 8], &[Nccl, Peer]).iter().for_each(fresh_fleets_work);
     }
 }
 

@@ -262,7 +262,7 @@ fn fleets_of_several() -> Vec<(String, CollectiveKind)> {
     let mut fleets = vec![("host:2".into(), Host), ("host:5".into(), Host)];
     if common::has_gpu() {
         fleets.extend([("cuda:0x3".into(), Peer), ("cuda:0x2".into(), Host)]);
-        fleets.extend(common::spans(&[2], &[Nccl, Peer, Host]));
+        fleets.extend(common::spans(&[2, 4, 8], &[Nccl, Peer, Host]));
     }
     fleets
 }
