@@ -61,6 +61,8 @@ pub(crate) struct NcclCollective {
     communicator: sys::ncclComm_t,
     stream: sys::cudaStream_t,
     kernels: MergeKernels,
+    /// What a call is waited for at least: while channels are connected it takes longer.
+    at_least_s: f64,
     /// Everybody's copies of the own slice, for OR.
     slices: Option<DeviceBuffer<u64>>,
     scratch: ScratchMaker,
@@ -73,6 +75,9 @@ struct ScratchMaker {
 
 // SAFETY: a communicator may move between threads; it is used by the one that owns it.
 unsafe impl Send for NcclCollective {}
+
+/// What the first calls are waited for at least, in seconds.
+const START_S: f64 = 30.0;
 
 impl NcclCollective {
     /// Joins the communicator; returns an error when not everybody has after the deadline.
@@ -99,6 +104,7 @@ impl NcclCollective {
             communicator: std::ptr::null_mut(),
             stream: device.stream().cast(),
             kernels: MergeKernels::load(device)?,
+            at_least_s: START_S,
             slices: None,
             scratch: ScratchMaker { context: device.context.clone() },
         };
@@ -113,8 +119,9 @@ impl NcclCollective {
             )
         };
         made.accept("ncclCommInitRankConfig", status)?;
-        made.complete(seat, "ncclCommInitRankConfig", 30.0)?;
+        made.complete(seat, "ncclCommInitRankConfig")?;
         made.warm_up(seat, device)?;
+        made.at_least_s = 0.0;
         Ok(made)
     }
 
@@ -153,11 +160,10 @@ impl NcclCollective {
         Err(Error::Device { device: self.device.clone(), call: call.into(), code })
     }
 
-    /// Polls until the communicator has taken the last call in; aborts it when the fleet fails.
-    /// It waits for the fleet's deadline, or `at_least_s` where set-up may take longer.
-    fn complete(&mut self, seat: &Seat, call: &str, at_least_s: f64) -> Result<()> {
+    /// Polls until the communicator has taken the last call in; aborts it when the fleet fails, or after its deadline.
+    fn complete(&mut self, seat: &Seat, call: &str) -> Result<()> {
         let start = Instant::now();
-        let deadline_s = seat.rendezvous.deadline().as_secs_f64().max(at_least_s);
+        let deadline_s = seat.rendezvous.deadline().as_secs_f64().max(self.at_least_s);
         loop {
             let mut state = sys::ncclResult_t::ncclSuccess;
             // SAFETY: a live communicator; out-pointer to a local.
@@ -232,7 +238,7 @@ impl NcclCollective {
             }
             self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
-        self.complete(seat, "ncclSend and ncclRecv", 0.0)?;
+        self.complete(seat, "ncclSend and ncclRecv")?;
         if slice_bytes == 0 {
             return Ok(());
         }
@@ -270,7 +276,7 @@ impl NcclCollective {
             }
             self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
-        self.complete(seat, "ncclBroadcast", 0.0)
+        self.complete(seat, "ncclBroadcast")
     }
 }
 
@@ -354,7 +360,7 @@ impl NcclCollective {
             )
         };
         self.accept("ncclAllReduce", status)?;
-        self.complete(seat, "ncclAllReduce", 0.0)
+        self.complete(seat, "ncclAllReduce")
     }
 }
 
