@@ -78,7 +78,7 @@ fn lambda_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     let unchecked = syn::parse2::<Options>(options)?.unchecked;
     let signature = Signature::of_lambda(function)?;
-    let Translated { rust, cuda, constants, calls, places, line } =
+    let Translated { rust, cuda, constants, calls, places, ways, line } =
         translate(&signature, &function.block)?;
     let (attrs, vis, name) = (&function.attrs, &function.vis, &signature.name);
     let ((kind, number), closure) = (signature.kind(), signature.closure(&rust));
@@ -91,6 +91,13 @@ fn lambda_of(
         Place::Any => Some((quote!(writes_anywhere), array)),
     };
     let (places, arrays): (Vec<_>, Vec<_>) = places.into_iter().filter_map(elsewhere).unzip();
+    let ways = ways.map(|ways| {
+        let each = ways.into_iter().map(|(array, way)| {
+            let way = quote::format_ident!("{way}");
+            quote!((#array, ::hivegraph::operator::text::Way::#way))
+        });
+        quote!(.deterministic(&[#(#each),*]))
+    });
     let text = name.to_string();
     Ok(quote! {
         #(#attrs)*
@@ -108,6 +115,7 @@ fn lambda_of(
                     #(#bound)*
                     ::std::boxed::Box::new(#closure)
                 })
+                #ways
         }
     })
 }

@@ -187,6 +187,55 @@ fn writes_elsewhere_than_at_the_element_are_told() {
     assert_eq!(place("u: u32, v: u32", "let e: u64 = 0; k[e] = 1;"), anywhere);
 }
 
+/// What is said of how a lambda leaves `k`, an array, and `s`, a set.
+#[test]
+fn what_does_not_depend_on_the_order_of_threads_is_told() {
+    let ways = |head: &str, lines: &str| {
+        let text = format!(
+            "fn f({head}, n: Reads<u32>, k: Writes<u32>, h: Writes<f32>, s: Writes<NodeSet>) {{ {lines} }}"
+        );
+        let function: syn::ItemFn = syn::parse_str(&text).unwrap();
+        let rust = lambda_of(TokenStream::new(), &function).unwrap().to_string();
+        let told = rust.split("deterministic").nth(1)?;
+        let way = |name: &str| {
+            let said = told
+                .split(&format!("(\"{name}\" , :: hivegraph :: operator :: text :: Way ::"))
+                .nth(1);
+            said.map_or("", |said| said.split(')').next().unwrap().trim()).to_string()
+        };
+        Some(["k", "h", "s"].map(way).join(" "))
+    };
+    let (node, arc) = ("v: u32", "u: u32, v: u32");
+    for (head, lines, told) in [
+        (node, "k[v] = k[v] + n[v]; if s.insert(v) { h[v] += 1.0; }", "Own Own Own"),
+        (node, "k.add(v, 1); let a = k.min(v, 3); h[v] = a as f32;", "Own Own "),
+        (node, "k.min(n[v], 1); k.min(n[v] + 1, 2); s.insert(n[v]);", "Min  Or"),
+        (node, "k.add(n[v], 1); s.erase(n[v]);", "Add  Erase"),
+        (arc, "k.max(u, v); h.max(v, 1.0); s.insert(u);", "Max Max Or"),
+        (arc, "k.or(v, 1);", "Or  "),
+        (arc, "let a = n[u];", "  "),
+    ] {
+        assert_eq!(ways(head, lines).as_deref(), Some(told), "{lines}");
+    }
+    for (head, lines) in [
+        (node, "h.add(n[v], 1.0);"),
+        (node, "let a = k.add(n[v], 1);"),
+        (node, "if s.insert(n[v]) { k[v] = 1; }"),
+        (node, "k.cas(n[v], 0, 1);"),
+        (node, "k.min(n[v], k[v]);"),
+        (node, "k.min(n[v], 1); k.max(n[v], 1);"),
+        (node, "k[n[v]] = 1;"),
+        (node, "f::set(k, v);"),
+        (node, "f::put(s, v);"),
+        (node, "if s.contains(n[v]) { s.insert(v); }"),
+        (arc, "k[u] = 1;"),
+        (arc, "let told = k[u]; k.min(v, told);"),
+        (arc, "h[v] = k.min(v, 1) as f32;"),
+    ] {
+        assert_eq!(ways(head, lines), None, "{lines}");
+    }
+}
+
 #[test]
 fn text_in_cuda_names_the_lines_of_the_rust() {
     let text = "fn f(v: u32, n: Reads<u32>) -> u32 {\n    let a = n[v];\n\n    match a {\n        0 | 1 => 7,\n        2..=9 => a,\n        _ => 0,\n    }\n}";

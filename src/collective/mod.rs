@@ -31,8 +31,8 @@ pub(crate) use marks::{Marked, Marks};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
-pub(crate) use replicated::Copied;
-pub(crate) use replicated::{ANYWHERE, Data};
+pub(crate) use replicated::{ANYWHERE, DIFFERS, Data, ZEROS};
+pub(crate) use replicated::{Copied, Noted};
 pub use replicated::{Frontier, Mergeable, Replicated};
 
 use crate::device::kernels::hive;
@@ -72,9 +72,16 @@ pub(crate) struct Span {
     pub length: u64,
     pub dtype: Dtype,
     pub op: MergeOp,
+    /// What this replica's copy has come from since the last merge; 0 where others' may have come from something else.
+    pub alike: u64,
 }
 
 impl Span {
+    /// Whether all copies have come from the same, so that there is nothing to merge. `told` is what all told of theirs.
+    pub fn is_same(&self, told: impl IntoIterator<Item = u64>) -> bool {
+        self.alike != 0 && told.into_iter().all(|alike| alike == self.alike)
+    }
+
     /// What this replica shows when it comes to merge; `split` is a fingerprint of who owns what.
     pub fn ticket(&self, seat: &Seat, split: u64) -> Ticket {
         Ticket {

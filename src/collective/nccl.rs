@@ -136,6 +136,7 @@ impl NcclCollective {
                 length: 4096,
                 dtype: Dtype::U32,
                 op,
+                alike: 0,
             };
             self.reserve(seat, span)?;
             self.merge(seat, span, &split)?;
@@ -335,7 +336,11 @@ impl NcclCollective {
         let even = Split::nodes(span.length, seat.world, SLICE_ALIGN);
         let split = if span.op == MergeOp::Gather { split } else { &even };
         // Nobody enters NCCL before everybody has come for the same merge: a dead peer ends here.
-        seat.rendezvous.meet(seat.rank, span.ticket(seat, split.fingerprint()), [0; 4])?;
+        let ticket = span.ticket(seat, split.fingerprint());
+        let seen = seat.rendezvous.meet(seat.rank, ticket, [0, 0, 0, span.alike])?;
+        if span.is_same(seen.iter().map(|payload| payload[3])) {
+            return Ok(());
+        }
         let op = match span.op {
             MergeOp::Gather => return self.gather(seat, &span, split),
             MergeOp::Or => {

@@ -266,6 +266,13 @@ fn shapes(arrays: &[(Span, &Marks)]) -> u64 {
     })
 }
 
+/// What the copies of several arrays have come from, an even number; 0 where others' of one may have come from something else.
+fn all_alike(arrays: &[(Span, &Marks)]) -> u64 {
+    let known = arrays.iter().all(|(span, _)| span.alike != 0);
+    let all = arrays.iter().fold(2, |all, (span, _)| crate::hash::hash(all, span.alike));
+    if known { (all | 2) & !1 } else { 0 }
+}
+
 /// The operation in kernels. A gather has none: it comes to a sum of one copy.
 pub(crate) fn op_code(op: MergeOp) -> u32 {
     match op {
@@ -328,18 +335,18 @@ impl PeerCollective {
         Ok(made)
     }
 
-    /// Tells everybody of arrays and their marks, `own`. Returns what all said beside it, and where this replica finds theirs.
+    /// Tells everybody of arrays and their marks, `own`, and of them all `known`. Returns what all said beside it, and where this replica finds theirs.
     fn posted(
         &mut self,
         seat: &Seat,
         ticket: Ticket,
         own: Addresses,
-        [published, exact]: [u64; 2],
+        [published, known]: [u64; 2],
     ) -> Result<(Vec<Payload>, Vec<Arc<Addresses>>)> {
         let place = &seat.rendezvous;
         let Some(reach) = &mut self.reach else {
             place.post(seat.rank, Some(Arc::new(own)));
-            let seen = place.meet(seat.rank, ticket, [0, published, exact, 0])?;
+            let seen = place.meet(seat.rank, ticket, [0, published, known, 0])?;
             let posted = (0..seat.world).map(|rank| place.posted(rank)?.downcast().ok());
             let posted: Option<Vec<Arc<Addresses>>> = posted.collect();
             return Ok((seen, posted.ok_or_else(no_addresses)?));
@@ -349,7 +356,7 @@ impl PeerCollective {
         for addresses in own {
             addresses.into_iter().try_for_each(|address| reach.tell(address))?;
             let [array, marks] = addresses;
-            let seen = place.meet(seat.rank, ticket, [array, published, exact, marks])?;
+            let seen = place.meet(seat.rank, ticket, [array, published, known, marks])?;
             for (rank, (told, [array, _, _, marks])) in all.iter_mut().zip(&seen).enumerate() {
                 told.push([reach.place_of(rank, *array)?, reach.place_of(rank, *marks)?]);
             }
@@ -372,7 +379,11 @@ impl Collective for PeerCollective {
         };
         // The same steps and meetings as there.
         let ticket = span.ticket(seat, split.fingerprint());
-        let copies = addresses(&mut self.reach, seat, ticket, [span.address, 0, 0, 0])?.1;
+        let told = [span.address, 0, 0, span.alike];
+        let (seen, copies) = addresses(&mut self.reach, seat, ticket, told)?;
+        if span.is_same(seen.iter().map(|payload| payload[3])) {
+            return Ok(());
+        }
         let (name, stream, kernels) = (&self.name, self.stream.0, &self.kernels);
         if span.op != MergeOp::Gather {
             let part = Some((&mut *together, Meets { before: true, after: false }));
@@ -405,8 +416,13 @@ impl Collective for PeerCollective {
         let exact = arrays.iter().all(|(_, marks)| marks.are_exact());
         let (own, by_hosts) = (own.collect(), self.together.is_none());
         let published = if by_hosts { self.publish()? } else { 0 };
-        let (seen, posted) = self.posted(seat, ticket, own, [published, exact.into()])?;
-        let known = seen.iter().all(|payload| payload[2] != 0);
+        let alike = all_alike(arrays);
+        let (seen, posted) =
+            self.posted(seat, ticket, own, [published, alike | u64::from(exact)])?;
+        if alike != 0 && seen.iter().all(|payload| payload[2] & !1 == alike) {
+            return Ok(true);
+        }
+        let known = seen.iter().all(|payload| payload[2] & 1 != 0);
         if known {
             if by_hosts {
                 self.acquire(&seen)?;
@@ -447,7 +463,7 @@ impl Collective for PeerCollective {
             seat.rendezvous.meet(seat.rank, what, [0; 4])?;
             let part = Some((together, Meets { before: true, after: false }));
             let (label, dtype, op) = ("order", Dtype::U32, MergeOp::Max);
-            let nothing = Span { label, address: 0, length: 0, dtype, op };
+            let nothing = Span { label, address: 0, length: 0, dtype, op, alike: 0 };
             let (name, stream) = (&self.name, self.stream.0);
             return self.kernels.reduce(name, stream, &nothing, &[0], 0..0, part);
         }

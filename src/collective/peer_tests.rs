@@ -15,7 +15,7 @@ fn value(i: usize) -> u32 {
 fn copy_words(r: &Replica, kernels: &MergeKernels, from: u64, to: u64, words: u64) -> Result<()> {
     let device = r.device()?;
     let (length, dtype, op) = (words, Dtype::U32, MergeOp::Max);
-    let span = Span { label: "copy", address: to, length, dtype, op };
+    let span = Span { label: "copy", address: to, length, dtype, op, alike: 0 };
     device.queued();
     if words > 0 {
         let (name, stream) = (&device.info.device, device.stream());

@@ -22,6 +22,9 @@ pub struct Replicated<T: Element> {
     owner: Owner,
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
     written: AtomicU64,
+    /// What it has come from since the last merge, as far as that is the same on all replicas: [`DIFFERS`], [`MERGED`] or a number
+    /// of what was done since. Copies of which the numbers are equal are.
+    alike: AtomicU64,
     /// Marks of where it was written, on devices.
     marks: Option<Marks>,
     /// Keeps the label from other arrays; `None` for those of the library's own.
@@ -31,15 +34,22 @@ pub struct Replicated<T: Element> {
 /// What [`Replicated::written`] says of an array that was written at any indices.
 pub(crate) const ANYWHERE: u64 = u64::MAX;
 
+/// What [`Replicated::alike`] says of an array whose copies may differ.
+pub(crate) const DIFFERS: u64 = 0;
+/// Of one that was merged.
+pub(crate) const MERGED: u64 = 1;
+/// Of one that is all zeros.
+pub(crate) const ZEROS: u64 = 2;
+
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
-        let written = AtomicU64::new(0);
-        Replicated { label, op, data, split: None, owner, written, marks: None, _name: None }
+        let (written, alike) = (AtomicU64::new(0), AtomicU64::new(DIFFERS));
+        Replicated { label, op, data, split: None, owner, written, alike, marks: None, _name: None }
     }
 
-    /// The same, under a label that is its own.
+    /// The same, under a label that is its own: a program's, all of whose writes are seen.
     pub(crate) fn named(self, name: Label) -> Self {
-        Replicated { _name: Some(name), ..self }
+        Replicated { _name: Some(name), alike: AtomicU64::new(ZEROS), ..self }
     }
 
     /// The same, with marks.
@@ -52,9 +62,21 @@ impl<T: Element> Replicated<T> {
         self.marks.as_ref()
     }
 
-    /// Notes that it is written without marks.
+    /// Notes that it is written without marks, and by what others need not do.
     pub(crate) fn unmarked(&self) {
         self.marks.iter().for_each(|marks| marks.set_exact(false));
+        self.comes_from(DIFFERS);
+    }
+
+    /// Notes what it has come from. Of the library's own arrays that is not known: they are written in other ways, too.
+    pub(crate) fn comes_from(&self, what: u64) {
+        let what = if self._name.is_some() { what } else { DIFFERS };
+        self.alike.store(what, Ordering::Relaxed);
+    }
+
+    /// What it has come from since the last merge, as far as that is the same on all replicas.
+    pub(crate) fn alike(&self) -> u64 {
+        self.alike.load(Ordering::Relaxed)
     }
 
     /// The same, under another label.
@@ -100,7 +122,10 @@ impl<T: Element> Replicated<T> {
             Data::Host(values) => values.as_ptr() as u64,
             Data::Cuda(buffer) => buffer.pointer(),
         };
-        Span { label: self.label, address, length: self.len() as u64, dtype: T::DTYPE, op: self.op }
+        let (label, length, op) = (self.label, self.len() as u64, self.op);
+        // A sum counts every copy.
+        let alike = if op == MergeOp::Sum { DIFFERS } else { self.alike() };
+        Span { label, address, length, dtype: T::DTYPE, op, alike }
     }
 
     /// The copy in host memory, `None` on a device.
@@ -113,19 +138,21 @@ impl<T: Element> Replicated<T> {
 
     /// The copy in host memory, to be written; `None` on a device.
     pub fn host_mut(&mut self) -> Option<&mut [T]> {
+        self.comes_from(DIFFERS);
         match &mut self.data {
             Data::Host(values) => Some(values),
             Data::Cuda(_) => None,
         }
     }
 
-    /// The copy in host memory; where it is noted by which split replicas wrote it; its marks.
-    pub(crate) fn host_and_written(&mut self) -> (Option<&mut [T]>, &AtomicU64, Option<&Marks>) {
+    /// The copy in host memory, and what is noted of who writes it.
+    pub(crate) fn host_and_noted(&mut self) -> (Option<&mut [T]>, Noted<'_>) {
         let host = match &mut self.data {
             Data::Host(values) => Some(values.as_mut_slice()),
             Data::Cuda(_) => None,
         };
-        (host, &self.written, self.marks.as_ref())
+        let alike = self._name.is_some().then_some(&self.alike);
+        (host, Noted { written: &self.written, alike, marks: self.marks.as_ref() })
     }
 
     pub(crate) fn device(&self) -> Option<&DeviceBuffer<T>> {
@@ -150,6 +177,7 @@ impl<T: Element> Replicated<T> {
     /// Zeroes it, on a device when what was queued before has ended.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.unmarked();
+        self.comes_from(ZEROS);
         match &mut self.data {
             Data::Host(values) => values.fill(T::zeroed()),
             Data::Cuda(buffer) => buffer.clear()?,
@@ -192,6 +220,15 @@ impl<T: Element> Replicated<T> {
     }
 }
 
+/// What is noted of an array when it is written.
+#[derive(Clone, Copy)]
+pub(crate) struct Noted<'a> {
+    pub written: &'a AtomicU64,
+    /// `None` for the library's own arrays.
+    pub alike: Option<&'a AtomicU64>,
+    pub marks: Option<&'a Marks>,
+}
+
 /// What [`crate::fleet::Replica::merge`] makes equal on all replicas: an array, or a set.
 pub trait Mergeable {
     #[doc(hidden)]
@@ -204,15 +241,15 @@ pub(crate) struct Copied<'a> {
     pub span: Span,
     pub owner: Owner,
     pub split: Option<&'a Split>,
-    pub written: &'a AtomicU64,
-    pub marks: Option<&'a Marks>,
+    pub noted: Noted<'a>,
 }
 
 #[allow(private_interfaces)]
 impl<T: Element> Mergeable for Replicated<T> {
     fn copied(&mut self) -> Copied<'_> {
-        let (split, marks) = (self.split.as_ref(), self.marks.as_ref());
-        Copied { span: self.span(), owner: self.owner, split, written: &self.written, marks }
+        let alike = self._name.is_some().then_some(&self.alike);
+        let noted = Noted { written: &self.written, alike, marks: self.marks.as_ref() };
+        Copied { span: self.span(), owner: self.owner, split: self.split.as_ref(), noted }
     }
 }
 
@@ -224,10 +261,19 @@ impl Mergeable for Frontier {
 }
 
 impl Copied<'_> {
+    /// Notes that it is merged, as far as `split` goes.
+    pub(crate) fn merged(&self, split: &Split) {
+        self.noted.written.store(0, Ordering::Relaxed);
+        let whole = split.bounds().last() == Some(&self.span.length);
+        if let Some(alike) = self.noted.alike {
+            alike.store(if whole { MERGED } else { DIFFERS }, Ordering::Relaxed);
+        }
+    }
+
     /// Refuses a gather that would move other elements than replicas wrote.
     /// An array without declared owners that was written at any indices has those that the program `stated`.
     pub(crate) fn check_gather(&self, split: &Split, stated: bool) -> Result<()> {
-        let (written, given) = (self.written.load(Ordering::Relaxed), split.fingerprint());
+        let (written, given) = (self.noted.written.load(Ordering::Relaxed), split.fingerprint());
         let stated = stated && self.split.is_none();
         if written == ANYWHERE && !stated {
             let what = "the last launch that wrote it did so at indices that belong to other replicas, or may: x[v] of an arc, \

@@ -45,7 +45,10 @@ pub(super) fn two_shot(
         seat.rendezvous.meet(seat.rank, ticket, [span.address, published, 0, 0])
     };
     let published = mover.publish()?;
-    let (seen, copies) = mover.copies(seat, ticket, [span.address, published, 0, 0])?;
+    let (seen, copies) = mover.copies(seat, ticket, [span.address, published, 0, span.alike])?;
+    if span.is_same(seen.iter().map(|payload| payload[3])) {
+        return Ok(());
+    }
     mover.acquire(&seen)?;
     if span.op != MergeOp::Gather {
         mover.reduce(&span, &copies, split.range(seat.rank))?;

@@ -313,12 +313,12 @@ impl Replica {
 
     fn merge_checked(&mut self, all: &[Copied], splits: &[Split]) -> Result<()> {
         self.join()?;
-        all.iter().for_each(|copy| copy.written.store(0, Ordering::Relaxed));
+        all.iter().zip(splits).for_each(|(copy, split)| copy.merged(split));
         if self.seat.world == 1 {
             return Ok(());
         }
         // All replicas find the same: a label's array is marked on all, or on none.
-        let marked = |copy: &Copied| match copy.marks.map(Marks::of) {
+        let marked = |copy: &Copied| match copy.noted.marks.map(Marks::of) {
             _ if !self.collective.reads_marks() => false,
             Some(Marked::Lines) => copy.span.op == MergeOp::Or,
             Some(Marked::Blocks) => copy.span.op != MergeOp::Gather,
@@ -326,7 +326,7 @@ impl Replica {
         };
         let (mut few, mut rest) = (Vec::new(), Vec::new());
         for (copy, split) in all.iter().zip(splits) {
-            match copy.marks.filter(|_| marked(copy)) {
+            match copy.noted.marks.filter(|_| marked(copy)) {
                 Some(marks) => few.push((copy.span, marks, split)),
                 None => rest.push((copy, split)),
             }
@@ -343,7 +343,7 @@ impl Replica {
         }
         for (copy, split) in rest {
             self.merge_span(copy.span, split)?;
-            copy.marks.map_or(Ok(()), |marks| merged_by(split, copy.span, marks))?;
+            copy.noted.marks.map_or(Ok(()), |marks| merged_by(split, copy.span, marks))?;
         }
         Ok(())
     }
@@ -374,7 +374,8 @@ impl Replica {
             return Ok(());
         }
         let (address, length) = (buffer.pointer(), split.bounds().last().copied().unwrap_or(0));
-        let span = Span { label, address, length, dtype: T::DTYPE, op: MergeOp::Gather };
+        let (dtype, op) = (T::DTYPE, MergeOp::Gather);
+        let span = Span { label, address, length, dtype, op, alike: 0 };
         if length > buffer.len() as u64 {
             return Err(Error::machine(format!("{label}: a gather of more than there is; a bug")));
         }

@@ -391,6 +391,8 @@ pub(crate) struct Hubs {
     nodes: Vec<u32>,
     /// `[hubs + 1]`: slices of the hubs before.
     before: Vec<u64>,
+    /// The arcs of the longest row.
+    pub longest: u64,
     /// By rank, `[slices, 2]`: hub, and number of the slice among those of the hub; where there are slices, on devices.
     devices: Copies<DeviceBuffer<u32>>,
 }
@@ -407,7 +409,8 @@ impl Hubs {
             *slices += (offsets[v + 1] - offsets[v]).div_ceil(HUB);
             Some(*slices)
         }));
-        Hubs { nodes, before, devices: Copies::default() }
+        let longest = offsets.par_windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        Hubs { nodes, before, longest, devices: Copies::default() }
     }
 
     /// Gives every GPU the list of slices.

@@ -1,17 +1,18 @@
 //! `advance`: along arcs, from a set of nodes to the set of nodes that a lambda says yes to.
 
-use super::args::Args;
+use super::args::{Args, written_by};
 use super::code::{Bytes, On, Operator, THREADS};
 use super::for_all::{along_nodes, node_grid};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
 use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::collective::{Frontier, Marked, Marks, atomic_words};
+use crate::collective::{DIFFERS, Frontier, Marked, Marks, atomic_words};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::Set;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
+use crate::hash::hash;
 use crate::layout::Resident;
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -91,7 +92,7 @@ impl Replica {
     ) -> Result<()> {
         let (body, on) = (&lambda.body, On::arc("bool"));
         let over = along_nodes(over, body).map_err(|error| self.told(label, error))?;
-        let Advance { direction, only, output, backward } = how;
+        let Advance { direction, only, mut output, backward } = how;
         let operator = match (direction, &only) {
             (Direction::Push, None) => Operator::Push,
             (Direction::Push, Some(_)) => Operator::PushOnly,
@@ -124,16 +125,24 @@ impl Replica {
             Other { body: &only.body, on, args }
         });
         let call = Call::of(label, operator, over, (body, on), &args);
-        let call = Call { other, backward, ..call };
+        let call = self.widened(Call { other, backward, ..call }, output.as_deref());
+        let launch = self.alike_after(&call);
+        let alike = output.as_ref().map(|set| set.words().alike());
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match &only {
-                None => on_host(r, &call, (&|_| true, f), direction, range, output),
+                None => on_host(r, &call, (&|_| true, f), direction, range, output.as_deref_mut()),
                 Some((only, args)) => only.on_host(args, over.graph, |wants| {
-                    on_host(r, &call, (wants, f), direction, range, output)
+                    on_host(r, &call, (wants, f), direction, range, output.as_deref_mut())
                 }),
             }),
-        })
+        })?;
+        if let Some(set) = output {
+            let before = alike.filter(|alike| *alike != DIFFERS);
+            let from = launch.zip(before).map(|(launch, before)| hash(launch, before));
+            set.words().comes_from(from.map_or(DIFFERS, |from| written_by(from, "output")));
+        }
+        Ok(())
     }
 }
 

@@ -2,29 +2,51 @@
 
 use super::host::{HostValue, Memory, SetWords};
 use super::lambda::{Body, Kind};
-use crate::collective::{ANYWHERE, Marked, Marks, Owner, Split};
+use super::text::Way;
+use crate::collective::{ANYWHERE, DIFFERS, Marked, Marks, MergeOp, Noted, Owner, Split};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::Shared;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::hash::hash;
+use std::sync::atomic::Ordering;
+
+/// A number of a name.
+fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0, |all, byte| hash(all, byte.into()))
+}
+
+/// What an array has come from that a launch has written under this name.
+pub(super) fn written_by(launch: u64, name: &str) -> u64 {
+    hash(launch, name_hash(name)) | 1 << 63 // none of those with names
+}
 
 /// Where an array comes from.
 pub(crate) struct Made<'a> {
     label: &'static str,
     owner: Owner,
-    /// Of what is written: where it is noted by which split replicas do so, and its marks.
-    written: Option<(&'a AtomicU64, Option<&'a Marks>)>,
+    /// What it has come from ([`Replicated::alike`]).
+    alike: u64,
+    /// How it is merged.
+    op: Option<MergeOp>,
+    /// What is noted of what is written.
+    noted: Option<Noted<'a>>,
 }
 
 impl Made<'_> {
     pub fn of<T: Element>(array: &Replicated<T>) -> Made<'static> {
-        Made { label: array.label(), owner: array.owner(), written: None }
+        let (label, owner, alike) = (array.label(), array.owner(), array.alike());
+        Made { label, owner, alike, op: Some(array.span().op), noted: None }
+    }
+
+    /// The same, of which every replica has another.
+    pub fn own(self) -> Self {
+        Made { alike: DIFFERS, ..self }
     }
 
     /// The address of marks for a lambda that writes it as this; 0 where it leaves none.
     pub fn marks(&self, kind: Kind) -> u64 {
-        let marks = self.written.and_then(|(_, marks)| marks);
+        let marks = self.noted.and_then(|noted| noted.marks);
         match kind {
             Kind::WritesSet => Marks::address(marks, Marked::Lines),
             // Where all of it is merged anyway, marks are in vain.
@@ -87,15 +109,16 @@ impl<T: Element> Writable for Replicated<T> {
         let device = self.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let (kind, length, made) = (Kind::Writes(T::DTYPE), self.len() as u64, Made::of(self));
         let shared = |values| HostValue::Array(Memory::Cells(T::to_cells(cells(values))));
-        let (host, written, marks) = self.host_and_written();
-        let made = Made { written: Some((written, marks)), ..made };
+        let (host, noted) = self.host_and_noted();
+        let made = Made { noted: Some(noted), ..made };
         Given::Array { kind, length, host: host.map(shared), device, made }
     }
 }
 
 fn shared<T: Element>(array: &Shared<T>, kind: Kind) -> Given<'_> {
     let host = array.cells().map(|cells| HostValue::Array(Memory::Cells(cells.slice())));
-    let made = Made { label: array.label(), owner: array.owner(), written: None };
+    let (label, owner) = (array.label(), array.owner());
+    let made = Made { label, owner, alike: DIFFERS, op: None, noted: None };
     Given::Array { kind, length: array.len() as u64, host, device: array.device_array(), made }
 }
 
@@ -185,8 +208,8 @@ impl<'a> Args<'a> {
         let device = set.words().device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
         let cells = |words| HostValue::Set { words: SetWords::Cells(atomic_words(words)), nodes };
         let (kind, length, made) = (Kind::WritesSet, nodes as u64, Made::of(set.words()));
-        let (host, written, marks) = set.words_mut().host_and_written();
-        let (host, made) = (host.map(cells), Made { written: Some((written, marks)), ..made });
+        let (host, noted) = set.words_mut().host_and_noted();
+        let (host, made) = (host.map(cells), Made { noted: Some(noted), ..made });
         self.given.push((name, Given::Array { kind, length, host, device, made }));
         self
     }
@@ -215,7 +238,7 @@ impl<'a> Args<'a> {
     ) {
         for (name, given) in &self.given {
             let Given::Array { kind, length, made, .. } = given else { continue };
-            let Some((written, _)) = made.written else { continue };
+            let Some(Noted { written, .. }) = made.noted else { continue };
             let elsewhere = body.elsewhere.iter().find(|(array, _)| array == name);
             let by = match kind {
                 _ if strange => ANYWHERE,
@@ -238,7 +261,7 @@ impl<'a> Args<'a> {
     pub(crate) fn note_marks(&self, marks: bool) {
         for (_, given) in &self.given {
             let Given::Array { kind, made, .. } = given else { continue };
-            let Some((_, Some(held))) = made.written else { continue };
+            let Some(Noted { marks: Some(held), .. }) = made.noted else { continue };
             let leaves = match held.of() {
                 Marked::Blocks => marks,
                 Marked::Lines => *kind == Kind::WritesSet,
@@ -247,6 +270,50 @@ impl<'a> Args<'a> {
                 held.set_exact(false);
             }
         }
+    }
+
+    /// A number of what all arguments have come from, with those before; `None` where that need not be the same on all replicas.
+    pub(crate) fn alike(&self, before: u64) -> Option<u64> {
+        self.given.iter().try_fold(before, |all, (name, given)| {
+            let all = hash(all, name_hash(name));
+            match given {
+                Given::Array { made, .. } if made.alike == DIFFERS => None,
+                Given::Array { made, .. } => {
+                    Some(hash(hash(all, name_hash(made.label)), made.alike))
+                }
+                Given::Scalar { bytes, .. } => Some(hash(all, u64::from_ne_bytes(*bytes))),
+            }
+        })
+    }
+
+    /// Notes that arrays and sets that are written have come from `launch`, or that copies may differ.
+    pub(crate) fn note_alike(&self, launch: Option<u64>) {
+        for (name, given) in &self.given {
+            let Given::Array { made: Made { noted: Some(noted), .. }, .. } = given else {
+                continue;
+            };
+            if let Some(alike) = noted.alike {
+                let from = launch.map_or(DIFFERS, |launch| written_by(launch, name));
+                alike.store(from, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether all that `body` writes is the same after the next merge whether each replica runs it on its part or on all.
+    pub(crate) fn may_be_whole(&self, body: &Body) -> bool {
+        let written = |given: &Given| matches!(given.kind(), Kind::Writes(_) | Kind::WritesSet);
+        self.given.iter().filter(|(_, given)| written(given)).all(|(name, given)| {
+            let Given::Array { made, .. } = given else { return false };
+            let ways = body.ways.unwrap_or_default();
+            let way = ways.iter().find(|(array, _)| array == name).map(|(_, way)| *way);
+            matches!(
+                (way, made.op),
+                (Some(Way::Own), Some(MergeOp::Gather))
+                    | (Some(Way::Min), Some(MergeOp::Min))
+                    | (Some(Way::Max), Some(MergeOp::Max))
+                    | (Some(Way::Or), Some(MergeOp::Or))
+            )
+        })
     }
 
     /// The arguments in the order of the declaration, or what does not fit it.

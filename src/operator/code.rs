@@ -74,6 +74,12 @@ impl Operator {
         }
     }
 
+    /// Whether it may go into nodes, over arcs out of the range or set.
+    pub fn pulls(self) -> bool {
+        use Operator::{Either, EitherOnly, Pull, PullOnly};
+        matches!(self, Pull | PullOnly | Either | EitherOnly)
+    }
+
     /// Whether the lambda, and the second one, may write at its element for an owner that is another replica.
     pub fn strangers(self) -> [bool; 2] {
         match self {

@@ -53,7 +53,7 @@ impl Readable for Queue {
         let bytes = items.host().map(|all| bytemuck::cast_slice::<u32, u8>(&all[..length]));
         let host = bytes.map(|bytes| HostValue::Array(Memory::Plain(bytes)));
         let device = items.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
-        let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items));
+        let (kind, made) = (Kind::Reads(u32::DTYPE), Made::of(items).own());
         Given::Array { kind, length: length as u64, host, device, made }
     }
 }

@@ -9,7 +9,7 @@ use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_sh
 use super::over::{Over, What};
 use crate::collective::Split;
 use crate::collective::peer::op_code;
-use crate::collective::{Element, Marked, Marks, MergeOp, Replicated, cells};
+use crate::collective::{DIFFERS, Element, Marked, Marks, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
@@ -140,6 +140,7 @@ impl Replica {
         };
         if let Some(out) = &out {
             self.check_output(label, &over, body, out)?;
+            out.comes_from(DIFFERS);
         }
         let operator = if then.is_some() { Operator::FoldThen } else { Operator::Fold };
         let other = then.as_ref().map(|(then, args)| {

@@ -47,7 +47,7 @@ impl ForEach for Lambda<()> {
             What::Set(_) => Operator::Set,
         };
         let (body, on) = (&self.body, On::element("void"));
-        let call = Call::of(label, operator, over, (body, on), args);
+        let call = r.widened(Call::of(label, operator, over, (body, on), args), None);
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {
@@ -61,7 +61,7 @@ impl ForEach for ArcLambda<()> {
     fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
         let (body, on) = (&self.body, On::arc("void"));
         let over = along_nodes(over, body)?;
-        let call = Call::of(label, Operator::Arcs, over, (body, on), args);
+        let call = r.widened(Call::of(label, Operator::Arcs, over, (body, on), args), None);
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {

@@ -3,10 +3,11 @@
 
 use super::code::{Form, On, Operator, unit};
 use super::host::Bound;
-use super::text::{Functions, Number, Written};
+use super::text::{Functions, Number, Way, Written};
 use crate::collective::{Dtype, Element};
 use crate::device::kernels::hive::OP_SUM;
 use crate::error::{Error, Result};
+use crate::hash::hash;
 use std::any::TypeId;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +65,8 @@ pub(crate) struct Body {
     pub known: Functions,
     /// The arrays that it writes elsewhere than at its element, and whether at the places of arcs.
     pub elsewhere: Vec<(&'static str, bool)>,
+    /// How it writes each array and set, if what it leaves depends on its arguments alone.
+    pub ways: Option<&'static [(&'static str, Way)]>,
     /// `src/heat.rs:12`, where such a lambda is.
     pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
@@ -103,6 +106,7 @@ impl Body {
             functions: String::new(),
             known: Functions::default(),
             elsewhere: Vec::new(),
+            ways: None,
             place: None,
             closure: None,
             unchecked: false,
@@ -160,6 +164,18 @@ impl Body {
         let text = (&self.cuda, &self.functions, self.known.text(), self.unchecked);
         (&self.name, &self.params, text, self.closure).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Whether it writes anything.
+    pub fn writes_any(&self) -> bool {
+        let writes = |kind: &Kind| matches!(kind, Kind::Writes(_) | Kind::WritesSet);
+        self.params.iter().any(|param| writes(&param.kind))
+    }
+
+    /// The same for all lambdas of its place.
+    pub fn place_hash(&self) -> u64 {
+        let place = self.place.as_deref().unwrap_or_default();
+        place.bytes().fold(0, |all, byte| hash(all, byte.into()))
     }
 
     /// The same for all lambdas of its name.
@@ -285,7 +301,7 @@ macro_rules! declarations {
                 self.body.changes();
                 self.body.cuda = Some(text.into());
                 // It is not what the macro has made any more.
-                self.body.place = None;
+                (self.body.place, self.body.ways) = (None, None);
                 self
             }
 
@@ -309,6 +325,7 @@ macro_rules! declarations {
                 F: for<'a> Fn(&'a Bound<'a>) -> $on<'a, R> + Send + Sync + 'static,
             {
                 self.body.closure = Some(TypeId::of::<F>());
+                self.body.ways = None;
                 self.bind = Some(Box::new(bind));
                 self
             }
@@ -346,6 +363,12 @@ macro_rules! written {
             #[doc(hidden)]
             pub fn writes_at_arcs(mut self, array: &'static str) -> Self {
                 self.body.elsewhere.push((array, true));
+                self
+            }
+
+            #[doc(hidden)]
+            pub fn deterministic(mut self, ways: &'static [(&'static str, Way)]) -> Self {
+                self.body.ways = Some(ways);
                 self
             }
 

@@ -9,7 +9,7 @@ use super::lambda::{
 use super::over::Over;
 use super::set::Sets;
 use crate::collective::Payload;
-use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
+use crate::collective::{DIFFERS, Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
 use crate::device::kernels::operators;
@@ -17,8 +17,9 @@ pub(super) use crate::device::kernels::operators::Shape;
 use crate::device::{CudaDevice, DeviceBuffer, LANES, Launch, Loaded, nvtx};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Placed, Replica};
+use crate::hash::hash;
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{DeviceRows, Resident, most_slices};
+use crate::layout::{DeviceRows, Placement, Resident, most_slices};
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -51,6 +52,8 @@ pub(crate) struct Operators {
     pub(super) counts: Option<Replicated<u64>>,
     pub(super) sets: Option<Sets>,
     trace: Option<Vec<LaunchRecord>>,
+    /// The nodes of the set that rounds had last, as far as that is known.
+    pub(super) last: Option<u64>,
     /// Lambdas, and operators on them, that were launched before, on the host.
     met: HashSet<(u64, u64, u64)>,
 }
@@ -127,6 +130,9 @@ impl Shape {
         bytemuck::cast(*self)
     }
 }
+
+/// Arcs that a GPU looks at in less time than a merge takes.
+const WHOLE: u64 = 1 << 20;
 
 /// First uses that are remembered on the host.
 const MOST_MET: usize = 4096;
@@ -365,9 +371,11 @@ impl Replica {
                 args.note((body, strange), (call.over.length(), split), arcs.as_ref());
             }
         }
+        let launch = self.alike_after(call);
         let others = call.other.iter().map(|other| (other.body, other.args));
         for (body, args) in [(call.body, call.args)].into_iter().chain(others) {
             args.note_marks(body.place.is_some());
+            args.note_alike(launch);
         }
         if let Some(set) = call.over.set() {
             self.find_marks(call.label, set)?;
@@ -375,6 +383,58 @@ impl Replica {
         let (operator, elements) = (call.operator.name(), range.end - range.start);
         let lambda = &call.body.name;
         self.traced(call.label, (operator, lambda), elements, |r| body(r, range))
+    }
+
+    /// A number of a launch that leaves the same on all replicas, if they all come to it with the same number; `None` where
+    /// they may leave something else.
+    pub(super) fn alike_after(&self, call: &Call) -> Option<u64> {
+        let Call { over, body, other, args, .. } = call;
+        let (pulls, whole) = (call.operator.pulls(), over.whole && over.is_dealt());
+        // A pull stops early. A filter is asked about a node more than once at a time.
+        let filters = other.as_ref().filter(|_| call.operator != Operator::FoldThen);
+        if self.world() == 1
+            || !whole
+            || pulls && body.writes_any()
+            || filters.is_some_and(|other| other.body.writes_any())
+        {
+            return None;
+        }
+        let of = |all: u64, body: &Body, args: &Args| {
+            body.ways?;
+            args.alike(hash(all, body.place_hash()))
+        };
+        let graph = over.graph.map_or([0; 2], |g| [g.graph().nodes() as u64, g.graph().arcs()]);
+        let all = [call.kind(), over.length()].into_iter().chain(graph).fold(0, hash);
+        let all = match over.set().map(|set| set.words().alike()) {
+            Some(DIFFERS) => return None,
+            set => hash(all, set.unwrap_or_default()),
+        };
+        let all = of(all, body, args)?;
+        other.as_ref().map_or(Some(all), |other| of(all, other.body, other.args))
+    }
+
+    /// `call` over all of a small set on every replica, in place of each one's part, where the next merges then find the same and
+    /// have nothing to exchange: for a few nodes they take longer than the launch.
+    pub(super) fn widened<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
+        let Call { over, body, args, .. } = call;
+        let (Some(graph), Some(_)) = (over.graph, over.set()) else { return call };
+        let most = match &self.backend {
+            Backend::Cuda(_) => WHOLE,
+            Backend::Host(_) => WHOLE / 64,
+        };
+        let last = self.attached::<Operators>().and_then(|operators| operators.last);
+        let longest = graph.hubs(call.backward).longest;
+        let few = last.is_some_and(|last| last.saturating_mul(longest) <= most);
+        let sharded = graph.report().placement == Placement::Sharded;
+        let joins = output.is_none_or(|set| set.words().span().op == MergeOp::Or);
+        if over.whole || !few || sharded || !joins || !args.may_be_whole(body) {
+            return call;
+        }
+        let wide = Call { over: over.whole(), ..call };
+        match self.alike_after(&wide) {
+            Some(_) => wide,
+            None => Call { over, ..wide },
+        }
     }
 
     /// Runs `body` under its label in profilers, and in the trace.
@@ -602,9 +662,11 @@ impl Replica {
             return Err(own.refuses(to.label(), what));
         }
         match (&self.backend, from.device(), to.device()) {
-            (Backend::Cuda(device), Some(from), Some(to)) => device.copy(from, to),
-            _ => to.assign(from.host().unwrap_or_default()),
+            (Backend::Cuda(device), Some(from), Some(to)) => device.copy(from, to)?,
+            _ => to.assign(from.host().unwrap_or_default())?,
         }
+        to.comes_from(from.alike());
+        Ok(())
     }
 }
 

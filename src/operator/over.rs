@@ -80,6 +80,11 @@ impl<'a> Over<'a> {
         }
     }
 
+    /// Whether replicas agree on what there is to do.
+    pub(crate) fn is_dealt(&self) -> bool {
+        !matches!(self.what, What::Range(..))
+    }
+
     /// The elements of replica `rank`, where `split` is [`Over::split`].
     pub(crate) fn part(&self, rank: usize, split: Option<&Split>) -> Range<u64> {
         match (self.what, split) {

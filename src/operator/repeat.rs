@@ -43,7 +43,13 @@ impl Replica {
     ///
     /// # Errors
     /// Those of `round`, and of its launches.
-    pub fn repeat(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
+    pub fn repeat(&mut self, round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
+        let ended = self.rounds(round);
+        self.operators().last = None;
+        ended
+    }
+
+    fn rounds(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
         let (mut queued, mut ended) = (VecDeque::new(), 0);
         loop {
             queued.push_back(round(self)?);
@@ -53,7 +59,9 @@ impl Replica {
             while queued.len() > ahead {
                 let Some(left) = queued.pop_front() else { break };
                 ended += 1;
-                if self.known(left)? == 0 {
+                let left = self.known(left)?;
+                self.operators().last = Some(left);
+                if left == 0 {
                     return Ok(ended);
                 }
             }

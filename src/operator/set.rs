@@ -1,11 +1,11 @@
 //! Small things that programs do with whole arrays: filling them, counting a set.
 
-use super::args::Args;
+use super::args::{Args, written_by};
 use super::code::THREADS;
 use super::lambda::Lambda;
 use super::launch::{Operators, blocks, launch_shape};
 use super::over::Over;
-use crate::collective::{Dtype, Element, Frontier, Marked, MergeOp, Replicated};
+use crate::collective::{Dtype, Element, Frontier, Marked, MergeOp, Replicated, ZEROS};
 use crate::device::kernels::lambda::LINE;
 use crate::device::kernels::sets::SetArgs;
 use crate::device::{CudaDevice, DeviceBuffer, Function, KERNELS, LANES};
@@ -78,6 +78,7 @@ impl Replica {
         self.owner().check(array.label(), array.owner())?;
         if let Backend::Host(_) = &self.backend {
             array.host_mut().unwrap_or_default().fill(value);
+            array.comes_from(filled(value));
             return Ok(());
         }
         let (at, dtype) = match size_of::<T>() {
@@ -86,7 +87,9 @@ impl Replica {
             _ => (2, Dtype::U64),
         };
         let args = Args::new().bits("x", array, dtype).scalar_bits("value", value, dtype);
-        self.for_all(label, Over::elements(length).whole(), &FILLS[at], args)
+        self.for_all(label, Over::elements(length).whole(), &FILLS[at], args)?;
+        array.comes_from(filled(value));
+        Ok(())
     }
 
     /// Empties the replica's copy of a set.
@@ -94,12 +97,14 @@ impl Replica {
         self.owner().check(set.words().label(), set.words().owner())?;
         if let Some(words) = set.words_mut().host_mut() {
             words.fill(0);
-            return Ok(());
+        } else {
+            self.traced(label, ("clear", ""), set.nodes() as u64, |r| {
+                r.find_marks(label, set)?;
+                r.launch_on_set(set, |sets| sets.clear, 0)
+            })?;
         }
-        self.traced(label, ("clear", ""), set.nodes() as u64, |r| {
-            r.find_marks(label, set)?;
-            r.launch_on_set(set, |sets| sets.clear, 0)
-        })
+        set.words().comes_from(ZEROS);
+        Ok(())
     }
 
     /// The number of nodes in the replica's copy of a set. It waits.
@@ -171,6 +176,13 @@ impl Replica {
         let args: [u64; size_of::<SetArgs>() / 8] = bytemuck::cast(args);
         device.launch_lambda(kernel(sets), launch_shape(blocks), &[&args])
     }
+}
+
+/// What an array has come from that is full of `value`.
+fn filled<T: Element>(value: T) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+    written_by(u64::from_ne_bytes(bytes), "fill")
 }
 
 /// The kernels of sets on a device.

@@ -37,6 +37,21 @@ impl Written {
     }
 }
 
+/// How a lambda writes an array or a set, where what it leaves there does not depend on the order of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// At its element alone.
+    Own,
+    /// By atomics of one kind, whose results it does not look at.
+    Min,
+    Max,
+    /// Of bits, or of nodes that join a set.
+    Or,
+    Erase,
+    /// Of whole numbers.
+    Add,
+}
+
 /// The functions and constants that a lambda uses, as CUDA C++, each behind those that it uses itself.
 #[derive(Debug, Default, Clone)]
 pub struct Functions {

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod alike;
 mod device_generate;
 mod examples;
 mod kernels;

@@ -2,7 +2,7 @@
 
 use super::expressions::ident;
 use super::statements::path_ident;
-use super::{Named, Order, Piece, Translator, error, expect, together};
+use super::{Access, Named, Order, Piece, Translator, error, expect, together};
 use crate::signature::Role;
 use crate::types::{Number, Type};
 use proc_macro2::Span;
@@ -141,7 +141,7 @@ impl Translator<'_> {
         written: bool,
     ) -> syn::Result<Piece> {
         let (span, method) = (call.span(), &call.method);
-        let name = method.to_string();
+        let (name, unused) = (method.to_string(), std::mem::take(&mut self.unused));
         if name == "len" {
             self.counted(call, 0)?;
             let rust = quote_spanned!(span=> (#array.len() as u64));
@@ -171,7 +171,8 @@ impl Translator<'_> {
         }
         self.counted(call, if name == "cas" { 3 } else { 2 })?;
         let index = self.index(&call.args[0])?;
-        self.writes(array, Some(&call.args[0]));
+        let access = if unused { Access::Blind(name.clone()) } else { Access::Seen };
+        self.writes(array, Some(&call.args[0]), access);
         let (mut orders, mut rust, mut cuda) =
             (vec![index.order], index.rust, format!("a_{array}, {}", index.cuda));
         let ty = Type::Number(number);
@@ -197,6 +198,7 @@ impl Translator<'_> {
         written: bool,
     ) -> syn::Result<Piece> {
         let (span, method) = (call.span(), &call.method);
+        let unused = std::mem::take(&mut self.unused);
         let (ty, order) = match (method.to_string().as_str(), written) {
             ("contains", false) => (Type::Bool, Order::Free),
             ("contains", true) => (Type::Bool, Order::Reads),
@@ -211,6 +213,14 @@ impl Translator<'_> {
             _ => return error(method.span(), "a set has contains(v), insert(v) and erase(v)"),
         };
         self.counted(call, 1)?;
+        if written {
+            let access = match order {
+                Order::Changes if unused => Access::Blind(method.to_string()),
+                Order::Changes => Access::Seen,
+                _ => Access::Plain,
+            };
+            self.accesses(set, Some(&call.args[0]), access);
+        }
         let node = self.index(&call.args[0])?;
         if node.order == Order::Changes {
             return error(span, "the node changes something; bind it first: let x = ..");
@@ -413,7 +423,9 @@ impl Translator<'_> {
                 let writes = matches!(role, Role::Writes(_) | Role::WritesSet);
                 changes = if writes { Order::Changes } else { changes };
                 if let Role::Writes(_) = role {
-                    self.writes(&name, None);
+                    self.writes(&name, None, Access::Plain);
+                } else if writes {
+                    self.accesses(&name, None, Access::Plain);
                 }
                 rust = quote!(#rust, #name);
                 cuda += &match role {

@@ -1,7 +1,7 @@
 //! Numbers, operators, casts, indices, names.
 
 use super::statements::{NO_MACROS, path_ident};
-use super::{Named, Order, Piece, Translator, argument, error, expect, together};
+use super::{Access, Named, Order, Piece, Translator, argument, error, expect, together};
 use crate::signature::Role;
 use crate::types::{Number, Type, named};
 use proc_macro2::{Span, TokenStream};
@@ -434,6 +434,7 @@ impl Translator<'_> {
                 Ok(Piece { ty: Type::Number(number), rust, cuda, order })
             }
             Role::Writes(number) => {
+                self.accesses(&array, Some(&place.index), Access::Plain);
                 let cuda = format!("fresh_value(a_{array}[{}])", index.cuda);
                 Ok(Piece { ty: Type::Number(number), rust, cuda, order: order.max(Order::Reads) })
             }

@@ -23,6 +23,8 @@ pub struct Translated {
     pub calls: Vec<Path>,
     /// The arrays that it writes, and where.
     pub places: Vec<(String, Place)>,
+    /// How it writes each array and set, if what it leaves there does not depend on the order of threads.
+    pub ways: Option<Vec<(String, &'static str)>>,
     /// Where it begins.
     pub line: u32,
 }
@@ -36,7 +38,9 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         constants: Vec::new(),
         calls: Vec::new(),
         places: Vec::new(),
+        accesses: Vec::new(),
         loops: 0,
+        unused: false,
     };
     if signature.device {
         for parameter in signature.parameters.iter().filter(|p| p.role == Role::Scalar) {
@@ -49,6 +53,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
     Ok(Translated {
         rust: made.rust,
         cuda: made.cuda,
+        ways: translator.ways(),
         constants: translator.constants,
         calls: translator.calls,
         places: translator.places,
@@ -82,6 +87,17 @@ pub enum Place {
     Arc,
     /// At other indices.
     Any,
+}
+
+/// What is done with an element of an array that is written, or a node of a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Access {
+    /// It is read, written over, or handed to a function.
+    Plain,
+    /// An atomic of this name, whose result nobody sees.
+    Blind(String),
+    /// An atomic whose result is used.
+    Seen,
 }
 
 /// How far the order in which two parts of an expression are evaluated shows: CUDA C++ leaves it open.
@@ -134,8 +150,12 @@ struct Translator<'a> {
     constants: Vec<(String, Path)>,
     calls: Vec<Path>,
     places: Vec<(String, Place)>,
+    /// What is done with arrays and sets that are written, and where.
+    accesses: Vec<(String, Place, Access)>,
     /// Loops around what is translated.
     loops: u32,
+    /// Nobody sees the value of the expression that comes next.
+    unused: bool,
 }
 
 /// What a name stands for.
@@ -164,8 +184,8 @@ impl Translator<'_> {
         format!("{name}__{}", self.variables)
     }
 
-    /// Notes that the array is written at `index`; at whatever one where that is not known.
-    fn writes(&mut self, array: &syn::Ident, index: Option<&Expr>) {
+    /// Notes what is done at `index` with an array or set that is written; at whatever one where that is not known.
+    fn accesses(&mut self, array: &syn::Ident, index: Option<&Expr>, access: Access) -> Place {
         let name = index.and_then(expressions::plain_name).map(|name| name.to_string());
         // A variable may have the name that an element has elsewhere.
         let element = |name: &String| matches!(self.find(name), Named::Argument(Role::Element, _));
@@ -174,12 +194,48 @@ impl Translator<'_> {
             (true, Some("e")) => Place::Arc,
             _ => Place::Any,
         };
+        self.accesses.push((array.to_string(), place, access));
+        place
+    }
+
+    /// Notes that the array is written there.
+    fn writes(&mut self, array: &syn::Ident, index: Option<&Expr>, access: Access) {
+        let place = self.accesses(array, index, access);
         let array = array.to_string();
         match self.places.iter_mut().find(|(name, _)| *name == array) {
             Some((_, held)) if *held == place => {}
             Some((_, held)) => *held = Place::Any,
             None => self.places.push((array, place)),
         }
+    }
+
+    /// An element has one thread, so that what this does at it alone comes in one order. Elsewhere threads meet: what they leave
+    /// is the same in any order if all do one thing that has none, and nobody sees what was there.
+    fn ways(&self) -> Option<Vec<(String, &'static str)>> {
+        let mut ways: Vec<(String, &'static str)> = Vec::new();
+        for (array, place, access) in &self.accesses {
+            let parameter = self.signature.parameters.iter().find(|p| p.name == array);
+            let role = parameter.map(|p| p.role);
+            let exact = !matches!(role, Some(Role::Writes(number)) if number.is_float());
+            let way = match access {
+                _ if *place == Place::Own && !self.signature.arc => "Own",
+                Access::Blind(name) => match name.as_str() {
+                    "min" => "Min",
+                    "max" => "Max",
+                    "or" | "insert" => "Or",
+                    "erase" => "Erase",
+                    "add" if exact => "Add",
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            match ways.iter().find(|(known, _)| known == array) {
+                Some((_, known)) if *known != way => return None,
+                Some(_) => {}
+                None => ways.push((array.clone(), way)),
+            }
+        }
+        Some(ways)
     }
 
     /// Refuses a variable of the name of an argument.

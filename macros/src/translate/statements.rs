@@ -1,6 +1,6 @@
 //! Blocks, declarations, assignments, branches and loops.
 
-use super::{Lines, Named, Order, Piece, Sink, Translator, error, expect, together};
+use super::{Access, Lines, Named, Order, Piece, Sink, Translator, error, expect, together};
 use crate::signature::Role;
 use crate::types::{Type, named};
 use proc_macro2::TokenStream;
@@ -127,7 +127,10 @@ impl Translator<'_> {
     /// An expression without statements in it.
     fn value(&mut self, expr: &Expr, wanted: Type, sink: &Sink) -> syn::Result<Lines> {
         let hint = (wanted != Type::Unit).then_some(wanted);
-        let Piece { ty, rust, cuda, .. } = self.piece(expr, hint)?;
+        self.unused = matches!((sink, expr), (Sink::Nothing, Expr::MethodCall(_)));
+        let piece = self.piece(expr, hint);
+        self.unused = false;
+        let Piece { ty, rust, cuda, .. } = piece?;
         let cuda = match sink {
             Sink::Nothing => format!("(void)({cuda});"),
             Sink::Return if ty == Type::Unit => format!("{cuda}; return;"),
@@ -406,7 +409,7 @@ impl Translator<'_> {
         if let Expr::Index(place) = &*assign.left {
             let (array, number) = self.written(place)?;
             let index = self.index(&place.index)?;
-            self.writes(&array, Some(&place.index));
+            self.writes(&array, Some(&place.index), Access::Plain);
             let value = self.piece(&assign.right, Some(Type::Number(number)))?;
             expect(assign.right.span(), value.ty, Type::Number(number))?;
             together(span, &[index.order, value.order])?;
@@ -440,7 +443,7 @@ impl Translator<'_> {
         if let Expr::Index(place) = &*binary.left {
             let (array, number) = self.written(place)?;
             let index = self.index(&place.index)?;
-            self.writes(&array, Some(&place.index));
+            self.writes(&array, Some(&place.index), Access::Plain);
             let place = self.fresh("at");
             let old = Piece {
                 ty: Type::Number(number),

@@ -1,0 +1,225 @@
+//! Launches that leave the same on all replicas: their merges find nothing to exchange, and small rounds are made of them.
+
+use crate::common::{self, grid, open};
+use hivegraph::fleet::{CollectiveKind, FleetConfig};
+use hivegraph::prelude::*;
+use std::sync::Arc;
+
+fn fleets() -> Vec<(String, CollectiveKind)> {
+    let host = ["host:1", "host:3"].map(|name| (name.into(), CollectiveKind::Auto));
+    host.into_iter().chain(common::cuda_fleets()).collect()
+}
+
+#[lambda]
+fn begin(v: u32, level: Writes<u32>, now: Writes<NodeSet>) {
+    level[v] = if v == 0 { 0 } else { u32::MAX };
+    if v == 0 {
+        now.insert(v);
+    }
+}
+
+#[lambda]
+fn unseen(v: u32, level: Reads<u32>) -> bool {
+    level[v] == u32::MAX
+}
+
+#[lambda]
+fn reach(u: u32, v: u32) -> bool {
+    true
+}
+
+#[lambda]
+fn settle(v: u32, level: Writes<u32>, depth: u32) {
+    level[v] = depth;
+}
+
+/// Levels of a breadth-first search from node 0, and how many elements each advance had.
+fn search(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, Vec<u64>)> {
+    let n = g.graph().nodes();
+    let mut level = r.replicated::<u32>("level", n, MergeOp::Min)?;
+    let mut now = r.frontier("now", n, MergeOp::Or)?;
+    let mut next = r.frontier("next", n, MergeOp::Or)?;
+    let args = Args::new().writes("level", &mut level).writes_set("now", &mut now);
+    r.for_all("begin", Over::nodes(g).whole(), &begin(), args)?;
+    let (unseen, reach, settle, mut depth) = (unseen(), reach(), settle(), 0u32);
+    r.trace_launches(true);
+    r.repeat(|r| {
+        depth += 1;
+        r.clear("next", &mut next)?;
+        let how = Advance::default().only(&unseen, Args::new().reads("level", &level));
+        let over = Over::frontier(g, &now);
+        r.advance("reach", over, &reach, Args::new(), how.output(&mut next))?;
+        r.merge(&mut next)?;
+        let args = Args::new().writes("level", &mut level).scalar("depth", depth);
+        r.for_all("settle", Over::frontier(g, &next).whole(), &settle, args)?;
+        std::mem::swap(&mut now, &mut next);
+        r.left("now", &now)
+    })?;
+    let advances = r.launches().iter().filter(|launch| launch.label == "reach");
+    let elements = advances.map(|launch| launch.elements).collect();
+    Ok((r.read(&level)?, elements))
+}
+
+#[test]
+fn small_rounds_are_done_whole_by_every_replica() {
+    let (rows, columns) = (40u32, 60u32);
+    let graph = Arc::new(grid(rows, columns, false, 1));
+    let expected: Vec<u32> = (0..rows * columns).map(|v| v / columns + v % columns).collect();
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let world = fleet.world();
+        for (level, elements) in fleet.run(move |r| search(r, &g)).unwrap() {
+            assert_eq!(level, expected, "{devices} with {kind}");
+            let n = u64::from(rows * columns);
+            let (first, rest) = elements.split_first().unwrap();
+            assert_eq!(*first == n, world == 1, "{devices}: nobody knows how small the first is");
+            assert!(rest.iter().skip(8).all(|all| *all == n), "{devices}: {elements:?}");
+            assert!(rest.len() > 90, "{devices}: {elements:?}");
+        }
+    }
+}
+
+/// It looks at what others have written meanwhile.
+#[lambda]
+fn tell(u: u32, v: u32, label: Writes<u32>) -> bool {
+    let told = label[u];
+    label.min(v, told) > told
+}
+
+#[lambda]
+fn own(v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
+    label[v] = v;
+    telling.insert(v);
+}
+
+/// The elements that each advance of label propagation had.
+fn propagate(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, Vec<u64>)> {
+    let n = g.graph().nodes();
+    let mut label = r.replicated::<u32>("label", n, MergeOp::Min)?;
+    let mut telling = r.frontier("telling", n, MergeOp::Or)?;
+    let mut told = r.frontier("told", n, MergeOp::Or)?;
+    let args = Args::new().writes("label", &mut label).writes_set("telling", &mut telling);
+    r.for_all("own", Over::nodes(g).whole(), &own(), args)?;
+    let tell = tell();
+    r.trace_launches(true);
+    r.repeat(|r| {
+        r.clear("told", &mut told)?;
+        let args = Args::new().writes("label", &mut label);
+        let how = Advance::default().output(&mut told);
+        r.advance("tell", Over::frontier(g, &telling), &tell, args, how)?;
+        r.merge_all(&mut [&mut label, &mut told])?;
+        std::mem::swap(&mut telling, &mut told);
+        r.left("telling", &telling)
+    })?;
+    let advances = r.launches().iter().filter(|launch| launch.label == "tell");
+    let elements = advances.map(|launch| launch.elements).collect();
+    Ok((r.read(&label)?, elements))
+}
+
+#[test]
+fn what_depends_on_the_order_of_threads_is_dealt_however_small() {
+    let graph = Arc::new(grid(20, 20, false, 1));
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let chunks = g.chunks().clone();
+        let answers = fleet.run(move |r| propagate(r, &g)).unwrap();
+        for (rank, (label, elements)) in answers.into_iter().enumerate() {
+            assert!(label.iter().all(|label| *label == 0), "{devices} with {kind}");
+            let own = chunks.range(rank);
+            let part = u64::from(own.end) - u64::from(own.start);
+            assert!(elements.iter().all(|all| *all == part), "{devices}: {elements:?}");
+        }
+    }
+}
+
+/// At least `by` where `i` is a multiple of `step`.
+#[lambda]
+fn raise(i: u64, most: Writes<u32>, set: Writes<NodeSet>, by: u32, step: u64) {
+    if i % step == 0 {
+        most.max(i / 2, by);
+        set.insert(i / 3);
+    }
+}
+
+#[lambda]
+fn double(i: u64, from: Reads<u32>, to: Writes<u32>) {
+    to[i] = 2 * from[i];
+}
+
+const N: usize = 3000;
+
+/// Arrays of which copies are the same, or differ in what only the numbers of a launch, an assignment, a read of what differs or
+/// another array tell: all are merged right.
+fn merged(r: &mut Replica) -> Result<()> {
+    let (rank, world) = (r.rank() as u32, r.world() as u32);
+    let mut most = r.replicated::<u32>("most", N, MergeOp::Max)?;
+    let mut other = r.replicated::<u32>("other", N, MergeOp::Max)?;
+    let mut set = r.frontier("set", N, MergeOp::Or)?;
+    let (raise, double) = (raise(), double());
+    let all = Over::elements(N).whole();
+    let expected = |by: u32, step: usize| -> Vec<u32> {
+        let hit = |k: usize| (2 * k..N.min(2 * k + 2)).any(|i| i % step == 0);
+        (0..N).map(|k| if hit(k) { by } else { 0 }).collect()
+    };
+    let mut go = |r: &mut Replica, most: &mut Replicated<u32>, by: u32, step: usize| {
+        r.fill("most", most, 0)?;
+        r.clear("set", &mut set)?;
+        let args = Args::new().writes("most", most).writes_set("set", &mut set);
+        r.for_all("raise", all, &raise, args.scalar("by", by).scalar("step", step as u64))?;
+        r.merge_all(&mut [most, &mut set])?;
+        let held = |j: usize| (3 * j..N.min(3 * j + 3)).any(|i| i % step == 0);
+        let count = (0..N).filter(|j| held(*j)).count() as u64;
+        assert_eq!(r.count("set", &set)?, count);
+        r.read(most)
+    };
+    // The same on all; another number on each.
+    assert_eq!(go(r, &mut most, 7, 4)?, expected(7, 4));
+    assert_eq!(go(r, &mut most, rank + 1, 4)?, expected(world, 4));
+    // Each reads another array, and what each has assigned.
+    r.fill("other", &mut other, 1)?;
+    let mut to = r.replicated::<u32>("to", N, MergeOp::Max)?;
+    let from = if rank == 0 { &most } else { &other };
+    let args = Args::new().reads("from", from).writes("to", &mut to);
+    r.for_all("double", all, &double, args)?;
+    r.merge(&mut to)?;
+    let both = expected(world, 4).into_iter().map(|most| 2 * most.max(u32::from(world > 1)));
+    assert_eq!(r.read(&to)?, both.collect::<Vec<u32>>());
+    other.assign(&vec![10 + rank; N])?;
+    let args = Args::new().reads("from", &other).writes("to", &mut to);
+    r.for_all("double", all, &double, args)?;
+    r.merge(&mut to)?;
+    assert_eq!(r.read(&to)?, vec![2 * (9 + world); N]);
+    // A copy of what differs; a fill that does.
+    r.copy(&other, &mut most)?;
+    r.merge(&mut most)?;
+    assert_eq!(r.read(&most)?, vec![9 + world; N]);
+    r.fill("most", &mut most, 20 + rank)?;
+    r.merge(&mut most)?;
+    assert_eq!(r.read(&most)?, vec![19 + world; N]);
+    // One replica alone runs it.
+    let (one, most) = (rank + 1 == world, &mut most);
+    r.for_all("double", all, &double, Args::new().reads("from", &other).writes("to", &mut to))?;
+    if one {
+        let args = Args::new().reads("from", &to).writes("to", most);
+        r.for_all("double", all, &double, args)?;
+    }
+    r.merge(most)?;
+    assert_eq!(r.read(most)?, vec![4 * (9 + world); N]);
+    // A sum counts every copy, though they are the same.
+    let mut sum = r.replicated::<u32>("sum", N, MergeOp::Sum)?;
+    let args = Args::new().reads("from", most).writes("to", &mut sum);
+    r.for_all("double", all, &double, args)?;
+    r.merge(&mut sum)?;
+    assert_eq!(r.read(&sum)?, vec![8 * (9 + world) * world; N]);
+    Ok(())
+}
+
+#[test]
+fn copies_that_may_differ_are_merged_whatever_made_them() {
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        fleet.run(merged).unwrap_or_else(|error| panic!("{devices} with {kind}: {error}"));
+    }
+}
