@@ -83,10 +83,25 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
     // are few where there are few, so that all warps have some.
     u64 low = s.first / 32, high = (s.last + 31) / 32, words = high - low;
     u64 groups = max((words + SET_WORDS - 1) / SET_WORDS, min(words, warps));
-    for (u64 group = warp; group < groups; group += warps) {
-        u64 own = low + group + lane * groups, line = own / LINE_WORDS;
-        u32 bits = 0;
-        if (lane < SET_WORDS && own < high && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0) bits = s.bits[own];
+    // Marks of some groups at a time: in a small set most have none.
+    const u32 ahead = 8;
+    u64 group = warp;
+    u32 left = 0, marked = 0;
+    for (;; group += warps, left--, marked >>= 1) {
+        if (left == 0) {
+            if (group >= groups) return;
+            left = ahead;
+            marked = 0;
+#pragma unroll
+            for (u32 k = 0; k < ahead; k++) {
+                u64 own = low + group + k * warps + lane * groups, line = own / LINE_WORDS;
+                bool there = lane < SET_WORDS && group + k * warps < groups && own < high;
+                if (there && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0) marked |= 1u << k;
+            }
+        }
+        if (!__any_sync(FULL, marked & 1u)) continue;
+        u64 own = low + group + lane * groups;
+        u32 bits = marked & 1u ? s.bits[own] : 0;
         if (own == s.last >> 5) bits &= (1u << (s.last & 31u)) - 1u;
         u32 count = __popc(bits), before = warp_scan(count);
         u32 total = __shfl_sync(FULL, before, 31);

@@ -37,8 +37,14 @@ extern "C" __global__ void set_clear(const SetArgs a) {
 extern "C" __global__ void set_count(const SetArgs a) {
     u64 own = 0;
     for_lines(a, [&](u64 line) { for_words(a, line, [&](u64& word) { own += __popcll(word); }); }, [](u64) {});
+    // Most blocks find something: one addition a block.
+    __shared__ u64 found[32];
     own = warp_sum(own);
-    if (lane_id() == 0 && own) atomicAdd(a.control, own);
+    if (lane_id() == 0) found[warp_id()] = own;
+    __syncthreads();
+    own = threadIdx.x < blockDim.x >> 5 ? found[threadIdx.x] : 0;
+    if (warp_id() == 0) own = warp_sum(own);
+    if (threadIdx.x == 0 && own) atomicAdd(a.control, own);
     sum_up(a.control, a.to);
 }
 

@@ -148,7 +148,7 @@ impl Replica {
 
 /// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,
 /// a pull at few arcs of each node (Beamer et al., SC 2012, section 4).
-const FEW: u64 = 15;
+const PART: u64 = 15;
 
 /// Pulls walk the chunk; the set says which arcs count.
 fn pulled<'a>(over: &Over<'a>) -> Over<'a> {
@@ -171,6 +171,7 @@ fn on_device(
         return Ok(());
     }
     let (lambda, only) = call.parameters(r, loaded.number)?;
+    let few = r.is_few(&call.over, call.backward);
     let chance = r.chance();
     let mut shape = Shape::of(&range, &call.over);
     let from = [shape.bits];
@@ -199,13 +200,18 @@ fn on_device(
         parameters.extend(only.as_deref());
         device.launch_lambda(loaded.kernels[kernel], grid, &parameters)
     };
-    let rows = launch_shape(node_grid(&shape, device, chance));
+    let rows = launch_shape(node_grid(&shape, device, (few, chance)));
     if let Some(scratch) = scratch.filter(|_| either) {
         shape.control = scratch.control.pointer();
-        shape.capacity = call.over.graph.map_or(0, |g| g.graph().arcs()) / FEW;
+        // Few are pushed whatever the rest: all replicas know the same of how many there are.
+        if few {
+            shape.capacity = u64::MAX;
+            return launch(1, rows, &shape);
+        }
+        shape.capacity = call.over.graph.map_or(0, |g| g.graph().arcs()) / PART;
         // Of the whole set, so that all replicas go in one direction.
         let whole = Shape { first: 0, last: call.over.length(), ..shape };
-        let grid = launch_shape(node_grid(&whole, device, chance));
+        let grid = launch_shape(node_grid(&whole, device, (few, chance)));
         device.launch_lambda(loaded.kernels[0], grid, &[&whole.as_words(), &lambda])?;
         // A pull has work for more blocks than run at once, but blocks that only begin take time, too.
         let most = device.info.multiprocessors * 32;
@@ -262,14 +268,14 @@ fn on_host(
             yes(v);
         }
     };
-    let chunk = pulled(over);
+    let (chunk, few) = (pulled(over), r.is_few(over, *backward));
     let ahead = || -> u64 {
         let Some(words) = from else { return u64::MAX };
         let nodes = (0..graph.nodes()).filter(|v| words[v / 64] >> (v % 64) & 1 != 0);
         nodes.map(|v| graph.degree(v)).sum()
     };
     let direction = match direction {
-        Direction::Either if ahead() > graph.arcs() / FEW => Direction::Pull,
+        Direction::Either if !few && ahead() > graph.arcs() / PART => Direction::Pull,
         Direction::Either => Direction::Push,
         direction => direction,
     };

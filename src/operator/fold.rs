@@ -386,7 +386,7 @@ fn neighbors_on_device<T: Folded>(
     let words = shape.as_words();
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &goes];
     let slices = shape.slice_grid(device, chance);
-    let rows = node_grid(&shape, device, chance);
+    let rows = node_grid(&shape, device, (r.is_few(&call.over, call.backward), chance));
     let all = slices.as_ref().map_or(rows, |slices| rows.max(slices.blocks));
     let kernel = usize::from(slices.is_some());
     device.launch_lambda(loaded.kernels[kernel], launch_shape(all), &parameters)?;

@@ -132,7 +132,7 @@ impl Shape {
 }
 
 /// Arcs that a GPU looks at in less time than a merge takes.
-const WHOLE: u64 = 1 << 20;
+const FEW: u64 = 1 << 20;
 
 /// First uses that are remembered on the host.
 const MOST_MET: usize = 4096;
@@ -413,18 +413,23 @@ impl Replica {
         other.as_ref().map_or(Some(all), |other| of(all, other.body, other.args))
     }
 
+    /// Whether a launch over the arcs out of the nodes of a set takes less time than what is done to spread it, as far as is known.
+    pub(super) fn is_few(&self, over: &Over, backward: bool) -> bool {
+        let (Some(graph), Some(_)) = (over.graph, over.set()) else { return false };
+        let most = match &self.backend {
+            Backend::Cuda(_) => FEW,
+            Backend::Host(_) => FEW / 64,
+        };
+        let last = self.attached::<Operators>().and_then(|operators| operators.last);
+        last.is_some_and(|last| last.saturating_mul(graph.hubs(backward).longest) <= most)
+    }
+
     /// `call` over all of a small set on every replica, in place of each one's part, where the next merges then find the same and
     /// have nothing to exchange: for a few nodes they take longer than the launch.
     pub(super) fn widened<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
         let Call { over, body, args, .. } = call;
-        let (Some(graph), Some(_)) = (over.graph, over.set()) else { return call };
-        let most = match &self.backend {
-            Backend::Cuda(_) => WHOLE,
-            Backend::Host(_) => WHOLE / 64,
-        };
-        let last = self.attached::<Operators>().and_then(|operators| operators.last);
-        let longest = graph.hubs(call.backward).longest;
-        let few = last.is_some_and(|last| last.saturating_mul(longest) <= most);
+        let Some(graph) = over.graph else { return call };
+        let few = self.is_few(&over, call.backward);
         let sharded = graph.report().placement == Placement::Sharded;
         let joins = output.is_none_or(|set| set.words().span().op == MergeOp::Or);
         if over.whole || !few || sharded || !joins || !args.may_be_whole(body) {

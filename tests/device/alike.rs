@@ -128,7 +128,7 @@ fn what_depends_on_the_order_of_threads_is_dealt_however_small() {
         for (rank, (label, elements)) in answers.into_iter().enumerate() {
             assert!(label.iter().all(|label| *label == 0), "{devices} with {kind}");
             let own = chunks.range(rank);
-            let part = u64::from(own.end) - u64::from(own.start);
+            let part = own.end - own.start;
             assert!(elements.iter().all(|all| *all == part), "{devices}: {elements:?}");
         }
     }
