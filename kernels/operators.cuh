@@ -14,6 +14,7 @@ struct Shape {  // @host
     u64 capacity;  // of the queue, bins of a histogram, or most arcs to push along
     const u32* slices;  // (node, number) of each slice of the long rows, in the order of nodes
     u64 slice_first, slice_last;  // those of the range
+    u64 few;  // 1: the set has few nodes, none of them with many arcs
 };
 
 // The operation of folds (Op).
@@ -35,7 +36,8 @@ struct Shape {  // @host
 __device__ __forceinline__ const Rows& rows_out(const Graph& g) { return HIVE_BACKWARD ? g.in : g.out; }
 __device__ __forceinline__ const Rows& rows_in(const Graph& g) { return HIVE_BACKWARD ? g.out : g.in; }
 
-const u32 LINE_WORDS = LINE / 32;  // of a set
+const u32 LINE_SHIFT = 3, LINE_WORDS = 1 << LINE_SHIFT;  // of a set
+static_assert(LINE_WORDS == LINE / 32, "words of a line");
 const u32 SET_WORDS = 16;  // @host most words of a set that a warp takes at a time
 const u32 HUB = 512;     // @host arcs from which a row is dealt to many warps in slices of so many
 const u32 LEAF = 16;     // arcs up to which one thread folds a row
@@ -79,29 +81,21 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     unsigned short* mine = listed[warp_id()];
-    // Words that a warp takes are far from each other: nodes of a range are often alike, and long rows lie side by side. They
-    // are few where there are few, so that all warps have some.
-    u64 low = s.first / 32, high = (s.last + 31) / 32, words = high - low;
-    u64 groups = max((words + SET_WORDS - 1) / SET_WORDS, min(words, warps));
-    // Marks of some groups at a time: in a small set most have none.
-    const u32 ahead = 8;
-    u64 group = warp;
-    u32 left = 0, marked = 0;
-    for (;; group += warps, left--, marked >>= 1) {
-        if (left == 0) {
-            if (group >= groups) return;
-            left = ahead;
-            marked = 0;
-#pragma unroll
-            for (u32 k = 0; k < ahead; k++) {
-                u64 own = low + group + k * warps + lane * groups, line = own / LINE_WORDS;
-                bool there = lane < SET_WORDS && group + k * warps < groups && own < high;
-                if (there && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0) marked |= 1u << k;
-            }
-        }
-        if (!__any_sync(FULL, marked & 1u)) continue;
-        u64 own = low + group + lane * groups;
-        u32 bits = marked & 1u ? s.bits[own] : 0;
+    // What a warp takes are parts far from each other: nodes of a range are often alike, and long rows lie side by side. They
+    // are words, and few where there are few, so that all warps have some. In a small set they are lines, most of which are
+    // empty: words would be of as many lines.
+    const u32 shift = s.few ? LINE_SHIFT : 0, part = 1u << shift;
+    u64 low = s.first / 32, high = (s.last + 31) / 32, begin = low >> shift;
+    u64 parts = ((high + part - 1) >> shift) - begin, most = SET_WORDS >> shift;
+    u64 groups = max((parts + most - 1) / most, min(parts, warps));
+    auto word = [&](u64 group, u32 k) { return (begin + group + (k >> shift) * groups << shift) + (k & part - 1); };
+    for (u64 group = warp; group < groups; group += warps) {
+        u64 own = word(group, lane), line = own / LINE_WORDS;
+        u32 bits = 0;
+        bool there = lane < SET_WORDS && own >= low && own < high;
+        there = there && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0;
+        if (!__any_sync(FULL, there)) continue;
+        if (there) bits = s.bits[own];
         if (own == s.last >> 5) bits &= (1u << (s.last & 31u)) - 1u;
         u32 count = __popc(bits), before = warp_scan(count);
         u32 total = __shfl_sync(FULL, before, 31);
@@ -115,7 +109,7 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
         for (u32 at = 0; at < total; at += 32) {
             bool live = at + lane < total;
             u32 place = live ? mine[at + lane] : 0;
-            each((low + group + (place >> 5) * groups) * 32 + (place & 31u), live);
+            each(word(group, place >> 5) * 32 + (place & 31u), live);
         }
         __syncwarp();
     }

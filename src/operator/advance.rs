@@ -173,7 +173,7 @@ fn on_device(
     let (lambda, only) = call.parameters(r, loaded.number)?;
     let few = r.is_few(&call.over, call.backward);
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over);
+    let mut shape = Shape::of(&range, &call.over).of_few(few);
     let from = [shape.bits];
     // The rows that are walked are those against which it goes, where it pulls.
     shape = match pull {
@@ -200,7 +200,7 @@ fn on_device(
         parameters.extend(only.as_deref());
         device.launch_lambda(loaded.kernels[kernel], grid, &parameters)
     };
-    let rows = launch_shape(node_grid(&shape, device, (few, chance)));
+    let rows = launch_shape(node_grid(&shape, device, chance));
     if let Some(scratch) = scratch.filter(|_| either) {
         shape.control = scratch.control.pointer();
         // Few are pushed whatever the rest: all replicas know the same of how many there are.
@@ -211,7 +211,7 @@ fn on_device(
         shape.capacity = call.over.graph.map_or(0, |g| g.graph().arcs()) / PART;
         // Of the whole set, so that all replicas go in one direction.
         let whole = Shape { first: 0, last: call.over.length(), ..shape };
-        let grid = launch_shape(node_grid(&whole, device, (few, chance)));
+        let grid = launch_shape(node_grid(&whole, device, chance));
         device.launch_lambda(loaded.kernels[0], grid, &[&whole.as_words(), &lambda])?;
         // A pull has work for more blocks than run at once, but blocks that only begin take time, too.
         let most = device.info.multiprocessors * 32;

@@ -364,7 +364,9 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over).with_hubs(r, &call.over, call.backward);
+    let few = r.is_few(&call.over, call.backward);
+    let shape = Shape::of(&range, &call.over).of_few(few);
+    let mut shape = shape.with_hubs(r, &call.over, call.backward);
     let (device, scratch) = r.on_cuda()?;
     if let Some(scratch) = scratch {
         shape = shape.with(scratch);
@@ -386,7 +388,7 @@ fn neighbors_on_device<T: Folded>(
     let words = shape.as_words();
     let parameters: [&[u64]; 4] = [&words, &lambda, &start, &goes];
     let slices = shape.slice_grid(device, chance);
-    let rows = node_grid(&shape, device, (r.is_few(&call.over, call.backward), chance));
+    let rows = node_grid(&shape, device, chance);
     let all = slices.as_ref().map_or(rows, |slices| rows.max(slices.blocks));
     let kernel = usize::from(slices.is_some());
     device.launch_lambda(loaded.kernels[kernel], launch_shape(all), &parameters)?;

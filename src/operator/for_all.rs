@@ -92,17 +92,13 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
 
 /// The blocks of a launch over nodes of a range, 32 a warp, or of a set: then as many as run at once, or what takes all words a
 /// warp can take, since most may find no node. Where there are few nodes, blocks that find none take longer than those that do.
-pub(super) fn node_grid(
-    shape: &Shape,
-    device: &CudaDevice,
-    (few, chance): (bool, Option<u64>),
-) -> u32 {
+pub(super) fn node_grid(shape: &Shape, device: &CudaDevice, chance: Option<u64>) -> u32 {
     let wanted = blocks(shape.last - shape.first, u64::from(THREADS), chance);
     let at_once = device.info.multiprocessors * 8;
-    match (shape.bits, few) {
+    match (shape.bits, shape.few) {
         (0, _) => wanted,
-        (_, true) => wanted.min(at_once / 2),
-        (_, false) => wanted.min(at_once).max(wanted / SET_WORDS),
+        (_, 0) => wanted.min(at_once).max(wanted / SET_WORDS),
+        _ => wanted.min(at_once / 2),
     }
 }
 
@@ -112,8 +108,8 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
         return Ok(());
     }
     let (lambda, _) = call.parameters(r, loaded.number)?;
-    let (few, chance) = (r.is_few(&call.over, false), r.chance());
-    let mut shape = Shape::of(&range, &call.over);
+    let chance = r.chance();
+    let mut shape = Shape::of(&range, &call.over).of_few(r.is_few(&call.over, false));
     if call.operator == Operator::Arcs {
         shape = shape.with_hubs(r, &call.over, false);
     }
@@ -121,7 +117,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     let words = shape.as_words();
     let grid = launch_shape(match call.operator {
         Operator::Elements => blocks(range.end - range.start, 1024, chance),
-        _ => node_grid(&shape, device, (few, chance)),
+        _ => node_grid(&shape, device, chance),
     });
     if let Some(grid) = shape.slice_grid(device, chance) {
         device.launch_lambda(loaded.kernels[1], grid, &[&words, &lambda])?;

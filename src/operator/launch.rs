@@ -110,6 +110,11 @@ impl Shape {
         }
     }
 
+    /// The same of a set of few nodes.
+    pub(super) fn of_few(self, few: bool) -> Shape {
+        Shape { few: few.into(), ..self }
+    }
+
     /// The same with the long rows of the range, forward or backward.
     pub(super) fn with_hubs(self, r: &Replica, over: &Over, backward: bool) -> Shape {
         let Some(hubs) = over.graph.map(|graph| graph.hubs(backward)) else { return self };
