@@ -78,6 +78,7 @@ template <typename E> __device__ void for_range(const Shape& s, const E& each) {
 // The same of the set, up to 32 at a time; `first` is a multiple of 32. Blocks of at most 256 threads.
 template <typename E> __device__ void for_members(const Shape& s, const E& each) {
     __shared__ unsigned short listed[8][SET_WORDS * 32];
+    __shared__ u32 words_of[8][SET_WORDS];
     u32 lane = lane_id();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     unsigned short* mine = listed[warp_id()];
@@ -88,9 +89,9 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
     u64 low = s.first / 32, high = (s.last + 31) / 32, begin = low >> shift;
     u64 parts = ((high + part - 1) >> shift) - begin, most = SET_WORDS >> shift;
     u64 groups = max((parts + most - 1) / most, min(parts, warps));
-    auto word = [&](u64 group, u32 k) { return (begin + group + (k >> shift) * groups << shift) + (k & part - 1); };
+    u64 ahead = (begin + (lane >> shift) * groups << shift) + (lane & part - 1);
     for (u64 group = warp; group < groups; group += warps) {
-        u64 own = word(group, lane), line = own / LINE_WORDS;
+        u64 own = ahead + (group << shift), line = own / LINE_WORDS;
         u32 bits = 0;
         bool there = lane < SET_WORDS && own >= low && own < high;
         there = there && (s.lines[line >> 5] >> (line & 31u) & 1u) != 0;
@@ -100,6 +101,7 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
         u32 count = __popc(bits), before = warp_scan(count);
         u32 total = __shfl_sync(FULL, before, 31);
         before -= count;
+        if (lane < SET_WORDS) words_of[warp_id()][lane] = (u32)own;
         while (bits) {
             u32 bit = __ffs(bits) - 1;
             bits &= bits - 1;
@@ -109,7 +111,7 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
         for (u32 at = 0; at < total; at += 32) {
             bool live = at + lane < total;
             u32 place = live ? mine[at + lane] : 0;
-            each(word(group, place >> 5) * 32 + (place & 31u), live);
+            each((u64)words_of[warp_id()][place >> 5] * 32 + (place & 31u), live);
         }
         __syncwarp();
     }
