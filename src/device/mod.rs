@@ -36,7 +36,7 @@ pub(crate) use launch::{Function, Launch, launch_on};
 pub use models::Pretend;
 pub(crate) use nccl::{Nccl, nccl, nccl_finding};
 pub use nvrtc::{KERNELS, KernelSource, compile};
-pub(crate) use nvrtc::{Unit, compile_ahead, compile_unit, nvrtc_finding, source};
+pub(crate) use nvrtc::{Unit, check_unit, compile_ahead, nvrtc_finding, source};
 pub(crate) use pool::{Account, room, stay_lent, take_back};
 pub use probe::{CudaProbe, DeviceInfo, Finding, probe};
 pub(crate) use probe::{can_access, can_do_atomics, device_count, gpu_uuid};

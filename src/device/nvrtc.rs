@@ -298,8 +298,20 @@ fn made(
 }
 
 /// Compiles a unit made at run time. Needs NVRTC, but no GPU.
-pub(crate) fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
-    build(&unit.name, &unit_text(unit), &unit.options, arch)?.map_err(|log| {
+fn compile_unit(unit: &Unit, arch: &str) -> Result<Vec<u8>> {
+    compile_with(unit, &unit.options, arch)
+}
+
+/// Whether a unit made at run time compiles. It is optimised little: that takes a third of the time, and refuses nothing else.
+pub(crate) fn check_unit(unit: &Unit, arch: &str) -> Result<()> {
+    let quick = nvrtc().is_ok_and(|nvrtc| nvrtc.version >= (12, 9));
+    let mut options = unit.options.clone();
+    options.extend(quick.then(|| "--Ofast-compile=max".into()));
+    compile_with(unit, &options, arch).map(drop)
+}
+
+fn compile_with(unit: &Unit, options: &[String], arch: &str) -> Result<Vec<u8>> {
+    build(&unit.name, &unit_text(unit), options, arch)?.map_err(|log| {
         let said = in_lambda(&unit.name, &log);
         Error::input(format!("lambda {} does not compile: {said}; correct its text", unit.shown))
     })

@@ -466,7 +466,7 @@ fn fused(own: (&Body, &On), other: (&Body, &On), operator: Operator, arch: &str)
     other.0.check()?;
     let set = operator == Operator::EitherOnly;
     let form = Form { set, ..FORM };
-    crate::device::compile_unit(&unit(operator, own, Some(other), form)?, arch).map(drop)
+    crate::device::check_unit(&unit(operator, own, Some(other), form)?, arch)
 }
 
 fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<()> {
@@ -482,7 +482,7 @@ fn compile(body: &Body, on: &On, operators: &[Operator], arch: &str) -> Result<(
     let other = operators.iter().take(1).map(|operator| (operator, form));
     let tried = operators.iter().map(|operator| (operator, plain(operator))).chain(other);
     for (operator, form) in tried {
-        crate::device::compile_unit(&unit(*operator, (body, on), None, form)?, arch)?;
+        crate::device::check_unit(&unit(*operator, (body, on), None, form)?, arch)?;
     }
     Ok(())
 }
@@ -514,7 +514,7 @@ mod tests {
             let body = lambda.functions(functions).body;
             let form = Form { graph, ..FORM };
             let unit = unit(Operator::Elements, (&body, &On::element("void")), None, form)?;
-            crate::device::compile_unit(&unit, "sm_90").map(drop)
+            crate::device::check_unit(&unit, "sm_90")
         };
         let helper = "__device__ u64 twice(const Graph& g, u64 v) { return 2 * g.degree(v); }";
         let asking = ["x[i] = g.degree(v);", "x[i] = g.nodes;", "x[i] = twice(g, v);"];
