@@ -36,10 +36,14 @@ impl AcrossCollective {
         let (links, here) = (&members.links, members.own());
         let meet = || {
             let ticket = span.ticket(seat, split.fingerprint());
-            seat.rendezvous.meet(rank, ticket, [span.address, 0, 0, 0])
+            seat.rendezvous.meet(rank, ticket, [span.address, 0, 0, span.alike])
         };
         let alive = || seat.rendezvous.beat(rank);
-        let places: Vec<u64> = meet()?.iter().map(|payload| payload[0]).collect();
+        let seen = meet()?;
+        if span.is_same(seen.iter().map(|payload| payload[3])) {
+            return Ok(());
+        }
+        let places: Vec<u64> = seen.iter().map(|payload| payload[0]).collect();
         let range = |of: usize| {
             let range = split.range(of);
             range.start as usize..range.end as usize
