@@ -59,7 +59,7 @@ fn check(case: &Case) {
 
 #[test]
 fn few_host_replicas_agree_with_dijkstra_to_the_bit_for_any_merge_and_schedule() {
-    for world in [1, 2, 3, 5] {
+    for world in [2, 3, 5] {
         let seed = Some(world as u64);
         on_host(world, &[(None, Layout::Auto), (seed, Layout::Raw), (Some(7), Layout::Degree)]);
     }

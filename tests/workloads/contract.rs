@@ -68,7 +68,7 @@ fn check(
 #[test]
 fn host_replicas_agree_to_the_bit_for_any_count_merge_and_schedule() {
     let (graphs, mut seen) = (graphs(), HashMap::new());
-    for world in [1, 2, 3, 5] {
+    for world in [1, 3, 5] {
         check(&format!("host:{world}"), CollectiveKind::Host, &graphs, &mut seen);
     }
 }
