@@ -78,7 +78,7 @@ fn lambda_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     let unchecked = syn::parse2::<Options>(options)?.unchecked;
     let signature = Signature::of_lambda(function)?;
-    let Translated { rust, cuda, constants, calls, places, ways, line } =
+    let Translated { rust, cuda, constants, calls, places, ways, exact, line } =
         translate(&signature, &function.block)?;
     let (attrs, vis, name) = (&function.attrs, &function.vis, &signature.name);
     let ((kind, number), closure) = (signature.kind(), signature.closure(&rust));
@@ -96,7 +96,7 @@ fn lambda_of(
             let way = quote::format_ident!("{way}");
             quote!((#array, ::hivegraph::operator::text::Way::#way))
         });
-        quote!(.deterministic(&[#(#each),*]))
+        quote!(.deterministic(#exact #(&& #calls::EXACT)*, &WRITTEN, &[#(#each),*]))
     });
     let text = name.to_string();
     Ok(quote! {
@@ -126,7 +126,8 @@ fn device_of(
 ) -> syn::Result<proc_macro2::TokenStream> {
     syn::parse2::<syn::parse::Nothing>(options)?;
     let signature = Signature::of_device(function)?;
-    let Translated { rust, cuda, constants, calls, .. } = translate(&signature, &function.block)?;
+    let Translated { rust, cuda, constants, calls, exact, .. } =
+        translate(&signature, &function.block)?;
     let (vis, name, output) = (&function.vis, &signature.name, &signature.output);
     let inputs = &function.sig.inputs;
     let (known, values): (Vec<_>, Vec<_>) = constants.into_iter().unzip();
@@ -153,6 +154,10 @@ fn device_of(
             #[doc(hidden)]
             #[allow(dead_code)]
             #vis const NAME: &'static str = #text;
+
+            #[doc(hidden)]
+            #[allow(dead_code)]
+            #vis const EXACT: bool = #exact #(&& #calls::EXACT)*;
 
             /// As lambdas call it.
             #[doc(hidden)]

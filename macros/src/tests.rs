@@ -231,6 +231,8 @@ fn what_does_not_depend_on_the_order_of_threads_is_told() {
         (arc, "k[u] = 1;"),
         (arc, "let told = k[u]; k.min(v, told);"),
         (arc, "h[v] = k.min(v, 1) as f32;"),
+        (node, "let x: u32 = 1; x.min(if k.add(0, 1) > 3 { 1 } else { 0 });"),
+        (node, "let x: u32 = 1; x.min((k.add(0, 1) > 3 && s.insert(v)) as u32);"),
     ] {
         assert_eq!(ways(head, lines), None, "{lines}");
     }

@@ -31,7 +31,7 @@ pub(crate) use marks::{Marked, Marks};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
 pub use rendezvous::{Payload, Rendezvous, Ticket};
-pub(crate) use replicated::{ANYWHERE, DIFFERS, Data, ZEROS};
+pub(crate) use replicated::{ANYWHERE, DIFFERS, Data, ZEROS, made_of, name_hash};
 pub(crate) use replicated::{Copied, Noted};
 pub use replicated::{Frontier, Mergeable, Replicated};
 

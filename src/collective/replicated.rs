@@ -4,6 +4,7 @@ use super::{Atomic32, Element, MergeOp, Span, atomic_words, atomics};
 use super::{Label, Marks, Owner, Split};
 use crate::device::DeviceBuffer;
 use crate::error::{Error, Result};
+use crate::hash::hash;
 use bitvec::prelude::{BitSlice, Lsb0};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -22,7 +23,7 @@ pub struct Replicated<T: Element> {
     owner: Owner,
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
     written: AtomicU64,
-    /// What it has come from since the last merge, as far as that is the same on all replicas: [`DIFFERS`], [`MERGED`] or a number
+    /// What it has come from, as far as that may be the same on all replicas: [`DIFFERS`], [`ZEROS`] or a number of the merge or
     /// of what was done since. Copies of which the numbers are equal are.
     alike: AtomicU64,
     /// Marks of where it was written, on devices.
@@ -36,10 +37,18 @@ pub(crate) const ANYWHERE: u64 = u64::MAX;
 
 /// What [`Replicated::alike`] says of an array whose copies may differ.
 pub(crate) const DIFFERS: u64 = 0;
-/// Of one that was merged.
-pub(crate) const MERGED: u64 = 1;
 /// Of one that is all zeros.
 pub(crate) const ZEROS: u64 = 2;
+
+/// A number of a name.
+pub(crate) fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0, |all, byte| hash(all, byte.into()))
+}
+
+/// What an array has come from that was made of this: none of the numbers with names.
+pub(crate) fn made_of(what: u64) -> u64 {
+    what | 1 << 63
+}
 
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
@@ -261,12 +270,13 @@ impl Mergeable for Frontier {
 }
 
 impl Copied<'_> {
-    /// Notes that it is merged, as far as `split` goes.
-    pub(crate) fn merged(&self, split: &Split) {
+    /// Notes that it is merged, as far as `split` goes, in merge number `merge` of the fleet's.
+    pub(crate) fn merged(&self, split: &Split, merge: u64) {
         self.noted.written.store(0, Ordering::Relaxed);
         let whole = split.bounds().last() == Some(&self.span.length);
         if let Some(alike) = self.noted.alike {
-            alike.store(if whole { MERGED } else { DIFFERS }, Ordering::Relaxed);
+            let from = made_of(hash(name_hash(self.span.label), merge));
+            alike.store(if whole { from } else { DIFFERS }, Ordering::Relaxed);
         }
     }
 

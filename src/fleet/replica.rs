@@ -82,6 +82,8 @@ pub struct Replica {
     /// Whether the program asks for the clock: merges are timed then.
     timed: bool,
     labels: Labels,
+    /// How often arrays were merged: as often on all replicas.
+    merges: u64,
     /// What a layer above keeps on this replica between calls.
     attached: Option<Box<dyn Any + Send>>,
 }
@@ -106,6 +108,7 @@ impl Replica {
             clock: Clock::default(),
             timed: false,
             labels: Labels::default(),
+            merges: 0,
             attached: None,
         }
     }
@@ -313,7 +316,8 @@ impl Replica {
 
     fn merge_checked(&mut self, all: &[Copied], splits: &[Split]) -> Result<()> {
         self.join()?;
-        all.iter().zip(splits).for_each(|(copy, split)| copy.merged(split));
+        self.merges += 1;
+        all.iter().zip(splits).for_each(|(copy, split)| copy.merged(split, self.merges));
         if self.seat.world == 1 {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// In which order the nodes of a graph lie: what lambdas call `v`.
@@ -76,10 +77,14 @@ impl Default for ResidentOptions {
     }
 }
 
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// A graph that the replicas of a fleet hold. On the host all of them share it.
 pub struct Resident {
     /// The fleet's number.
     fleet: u64,
+    /// Its own: another for each graph of the process.
+    number: u64,
     graph: Arc<Graph>,
     /// The transpose, where it is wanted, is another graph, and the host has it.
     turned: Option<Arc<Graph>>,
@@ -127,6 +132,7 @@ impl Resident {
         let sharded = options.placement == Placement::Sharded;
         let mut resident = Resident {
             fleet: fleet.id(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             graph,
             turned: None,
             ids: Copies::default(),
@@ -274,6 +280,11 @@ impl Resident {
     /// The number of the fleet that it was placed for.
     pub(crate) fn fleet(&self) -> u64 {
         self.fleet
+    }
+
+    /// Its number among the graphs of this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether offsets on devices are 64-bit words.

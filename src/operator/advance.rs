@@ -140,7 +140,8 @@ impl Replica {
         if let Some(set) = output {
             let before = alike.filter(|alike| *alike != DIFFERS);
             let from = launch.zip(before).map(|(launch, before)| hash(launch, before));
-            set.words().comes_from(from.map_or(DIFFERS, |from| written_by(from, "output")));
+            let label = set.words().label();
+            set.words().comes_from(from.map_or(DIFFERS, |from| written_by(from, label)));
         }
         Ok(())
     }

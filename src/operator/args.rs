@@ -5,20 +5,16 @@ use super::lambda::{Body, Kind};
 use super::text::Way;
 use crate::collective::{ANYWHERE, DIFFERS, Marked, Marks, MergeOp, Noted, Owner, Split};
 use crate::collective::{Dtype, Element, Frontier, Replicated, atomic_words, cells};
+use crate::collective::{made_of, name_hash};
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::Shared;
 use crate::hash::hash;
 use std::sync::atomic::Ordering;
 
-/// A number of a name.
-fn name_hash(name: &str) -> u64 {
-    name.bytes().fold(0, |all, byte| hash(all, byte.into()))
-}
-
 /// What an array has come from that a launch has written under this name.
 pub(super) fn written_by(launch: u64, name: &str) -> u64 {
-    hash(launch, name_hash(name)) | 1 << 63 // none of those with names
+    made_of(hash(launch, name_hash(name)))
 }
 
 /// Where an array comes from.
@@ -304,7 +300,7 @@ impl<'a> Args<'a> {
         let written = |given: &Given| matches!(given.kind(), Kind::Writes(_) | Kind::WritesSet);
         self.given.iter().filter(|(_, given)| written(given)).all(|(name, given)| {
             let Given::Array { made, .. } = given else { return false };
-            let ways = body.ways.unwrap_or_default();
+            let ways = body.ways.map_or(&[][..], |ways| ways.0);
             let way = ways.iter().find(|(array, _)| array == name).map(|(_, way)| *way);
             matches!(
                 (way, made.op),

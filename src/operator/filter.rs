@@ -6,7 +6,7 @@ use super::host::{HostValue, Memory};
 use super::lambda::{Kind, Lambda};
 use super::launch::{Call, Needs, Shape, blocks, in_block, launch_shape};
 use super::over::Over;
-use crate::collective::{Element, MergeOp, Replicated};
+use crate::collective::{DIFFERS, Element, MergeOp, Replicated};
 use crate::device::ArrayAddress;
 use crate::device::kernels::operators;
 use crate::error::{Error, Result};
@@ -101,6 +101,7 @@ impl Replica {
         };
         let call = Call::of(label, operator, over, (body, on), &args);
         queue.length = 0;
+        queue.items.comes_from(DIFFERS);
         let found = self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, queue),
             Backend::Host(_) => {

@@ -7,7 +7,6 @@ use super::text::{Functions, Number, Way, Written};
 use crate::collective::{Dtype, Element};
 use crate::device::kernels::hive::OP_SUM;
 use crate::error::{Error, Result};
-use crate::hash::hash;
 use std::any::TypeId;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,8 +64,9 @@ pub(crate) struct Body {
     pub known: Functions,
     /// The arrays that it writes elsewhere than at its element, and whether at the places of arcs.
     pub elsewhere: Vec<(&'static str, bool)>,
-    /// How it writes each array and set, if what it leaves depends on its arguments alone.
-    pub ways: Option<&'static [(&'static str, Way)]>,
+    /// How it writes each array and set, if what it leaves depends on its arguments alone; and a number that differs from that of
+    /// every lambda that may leave something else.
+    pub ways: Option<(&'static [(&'static str, Way)], u64)>,
     /// `src/heat.rs:12`, where such a lambda is.
     pub place: Option<String>,
     /// The type of the Rust closure, which differs from that of any other closure.
@@ -93,6 +93,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 impl Body {
     /// A lambda that was written once has one number; it is another one after this.
     fn changes(&mut self) {
+        self.ways = None;
         if self.place.is_some() {
             self.id = NEXT.fetch_add(1, Ordering::Relaxed);
         }
@@ -170,12 +171,6 @@ impl Body {
     pub fn writes_any(&self) -> bool {
         let writes = |kind: &Kind| matches!(kind, Kind::Writes(_) | Kind::WritesSet);
         self.params.iter().any(|param| writes(&param.kind))
-    }
-
-    /// The same for all lambdas of its place.
-    pub fn place_hash(&self) -> u64 {
-        let place = self.place.as_deref().unwrap_or_default();
-        place.bytes().fold(0, |all, byte| hash(all, byte.into()))
     }
 
     /// The same for all lambdas of its name.
@@ -301,7 +296,7 @@ macro_rules! declarations {
                 self.body.changes();
                 self.body.cuda = Some(text.into());
                 // It is not what the macro has made any more.
-                (self.body.place, self.body.ways) = (None, None);
+                self.body.place = None;
                 self
             }
 
@@ -367,8 +362,14 @@ macro_rules! written {
             }
 
             #[doc(hidden)]
-            pub fn deterministic(mut self, ways: &'static [(&'static str, Way)]) -> Self {
-                self.body.ways = Some(ways);
+            pub fn deterministic(
+                mut self,
+                exact: bool,
+                written: &'static Written,
+                ways: &'static [(&'static str, Way)],
+            ) -> Self {
+                let number = || *written.number.get_or_init(|| self.body.fingerprint());
+                self.body.ways = exact.then(|| (ways, number()));
                 self
             }
 

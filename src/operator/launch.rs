@@ -9,7 +9,7 @@ use super::lambda::{
 use super::over::Over;
 use super::set::Sets;
 use crate::collective::Payload;
-use crate::collective::{DIFFERS, Frontier, Marked, Marks, MergeOp, Replicated};
+use crate::collective::{DIFFERS, Frontier, Marked, Marks, MergeOp, Replicated, name_hash};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
 use crate::device::kernels::operators;
@@ -404,15 +404,13 @@ impl Replica {
         {
             return None;
         }
-        let of = |all: u64, body: &Body, args: &Args| {
-            body.ways?;
-            args.alike(hash(all, body.place_hash()))
-        };
-        let graph = over.graph.map_or([0; 2], |g| [g.graph().nodes() as u64, g.graph().arcs()]);
-        let all = [call.kind(), over.length()].into_iter().chain(graph).fold(0, hash);
-        let all = match over.set().map(|set| set.words().alike()) {
-            Some(DIFFERS) => return None,
-            set => hash(all, set.unwrap_or_default()),
+        let of = |all: u64, body: &Body, args: &Args| args.alike(hash(all, body.ways?.1));
+        let graph = over.graph.map_or(0, Resident::number);
+        let all = [call.kind(), over.length(), graph].into_iter().fold(0, hash);
+        let all = match over.set().map(Frontier::words) {
+            Some(words) if words.alike() == DIFFERS => return None,
+            Some(words) => hash(hash(all, name_hash(words.label())), words.alike()),
+            None => all,
         };
         let all = of(all, body, args)?;
         other.as_ref().map_or(Some(all), |other| of(all, other.body, other.args))
@@ -437,7 +435,9 @@ impl Replica {
         let few = self.is_few(&over, call.backward);
         let sharded = graph.report().placement == Placement::Sharded;
         let joins = output.is_none_or(|set| set.words().span().op == MergeOp::Or);
-        if over.whole || !few || sharded || !joins || !args.may_be_whole(body) {
+        // A pull goes through all nodes, however small the set is.
+        let pulls = matches!(call.operator, Operator::Pull | Operator::PullOnly);
+        if over.whole || !few || pulls || sharded || !joins || !args.may_be_whole(body) {
             return call;
         }
         let wide = Call { over: over.whole(), ..call };

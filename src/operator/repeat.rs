@@ -50,7 +50,7 @@ impl Replica {
     }
 
     fn rounds(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
-        let (mut queued, mut ended) = (VecDeque::new(), 0);
+        let (mut queued, mut ended, mut before) = (VecDeque::new(), 0, u64::MAX);
         loop {
             queued.push_back(round(self)?);
             // Few rounds are not worth more: those that run in vain take time, too. It depends on nothing but the number of
@@ -60,7 +60,10 @@ impl Replica {
                 let Some(left) = queued.pop_front() else { break };
                 ended += 1;
                 let left = self.known(left)?;
-                self.operators().last = Some(left);
+                // As many more in each round that is queued since as in this one.
+                let more = |now: u64| now.saturating_mul(left) / before.max(1);
+                let soon = (0..queued.len()).fold(left, |now, _| now.max(more(now)));
+                (self.operators().last, before) = (Some(soon), left);
                 if left == 0 {
                     return Ok(ended);
                 }

@@ -17,6 +17,8 @@ pub struct Written {
     pub(super) text: &'static str,
     pub(super) unchecked: bool,
     pub(super) id: OnceLock<u64>,
+    /// Of what it does.
+    pub(super) number: OnceLock<u64>,
 }
 
 impl Written {
@@ -28,7 +30,7 @@ impl Written {
         text: &'static str,
         unchecked: bool,
     ) -> Written {
-        Written { name, file, line, text, unchecked, id: OnceLock::new() }
+        Written { name, file, line, text, unchecked, id: OnceLock::new(), number: OnceLock::new() }
     }
 
     /// `src/heat.rs:12`

@@ -150,6 +150,61 @@ fn double(i: u64, from: Reads<u32>, to: Writes<u32>) {
 
 const N: usize = 3000;
 
+#[lambda]
+fn even(i: u64) -> bool {
+    i % 2 == 0
+}
+
+#[lambda]
+fn mark(v: u32, to: Writes<u32>) {
+    to[v] = v + 1;
+}
+
+/// Sets and lists of which each replica takes its own: the first replica's set holds node 7, the others' node 9.
+fn chosen(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
+    let (n, first) = (g.graph().nodes(), r.rank() == 0);
+    let mut sets = [r.frontier("seven", n, MergeOp::Or)?, r.frontier("nine", n, MergeOp::Or)?];
+    for (set, v) in sets.iter_mut().zip([7u32, 9]) {
+        let args = Args::new().writes_set("set", set).scalar("node", v);
+        r.for_all("one", Over::nodes(g).whole(), &one(), args)?;
+        r.merge(set)?;
+    }
+    let mut to = r.replicated::<u32>("to", n, MergeOp::Max)?;
+    let over = Over::frontier(g, &sets[usize::from(!first)]).whole();
+    r.for_all("mark", over, &mark(), Args::new().writes("to", &mut to))?;
+    r.merge(&mut to)?;
+    let mut list = r.queue("list", n)?;
+    r.filter("even", Over::elements(n), &even(), Args::new(), &mut list, Order::Kept)?;
+    let mut all = r.read(&to)?;
+    all.truncate(12);
+    let args = Args::new().reads("from", list.items()).writes("to", &mut to);
+    r.for_all("double", Over::elements(8).whole(), &double(), args)?;
+    r.merge(&mut to)?;
+    all.extend(&r.read(&to)?[..8]);
+    Ok(all)
+}
+
+#[lambda]
+fn one(v: u32, set: Writes<NodeSet>, node: u32) {
+    if v == node {
+        set.insert(v);
+    }
+}
+
+#[test]
+fn what_each_replica_chooses_for_itself_is_merged() {
+    let graph = Arc::new(grid(40, 40, false, 1));
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let several = fleet.world() > 1;
+        let answers = fleet.run(move |r| chosen(r, &g)).unwrap();
+        assert!(answers.iter().all(|one| *one == answers[0]), "{devices} with {kind}");
+        let marks = [8, 0, if several { 10 } else { 0 }];
+        assert_eq!(answers[0][7..10], marks, "{devices} with {kind}");
+    }
+}
+
 /// Arrays of which copies are the same, or differ in what only the numbers of a launch, an assignment, a read of what differs or
 /// another array tell: all are merged right.
 fn merged(r: &mut Replica) -> Result<()> {
@@ -191,6 +246,15 @@ fn merged(r: &mut Replica) -> Result<()> {
     r.for_all("double", all, &double, args)?;
     r.merge(&mut to)?;
     assert_eq!(r.read(&to)?, vec![2 * (9 + world); N]);
+    // One replica alone copies what was merged.
+    r.merge(&mut other)?;
+    if rank == 0 {
+        r.copy(&other, &mut most)?;
+    }
+    r.merge(&mut most)?;
+    assert_eq!(r.read(&most)?, vec![9 + world; N]);
+    r.fill("most", &mut most, 0)?;
+    other.assign(&vec![10 + rank; N])?;
     // A copy of what differs; a fill that does.
     r.copy(&other, &mut most)?;
     r.merge(&mut most)?;

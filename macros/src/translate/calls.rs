@@ -37,17 +37,22 @@ impl Translator<'_> {
         if let Some(turbofish) = &call.turbofish {
             return error(turbofish.span(), "lambdas are not generic");
         }
+        let unused = std::mem::take(&mut self.unused);
         if let Some(receiver) = path_ident(&call.receiver) {
             match self.find(&receiver.to_string()) {
                 Named::Argument(Role::Graph, _) => return self.of_graph(call),
                 Named::Argument(Role::Reads(number), _) => {
-                    return self.of_array(call, &receiver, number, false);
+                    return self.of_array(call, (&receiver, number), (false, unused));
                 }
                 Named::Argument(Role::Writes(number), _) => {
-                    return self.of_array(call, &receiver, number, true);
+                    return self.of_array(call, (&receiver, number), (true, unused));
                 }
-                Named::Argument(Role::ReadsSet, _) => return self.of_set(call, &receiver, false),
-                Named::Argument(Role::WritesSet, _) => return self.of_set(call, &receiver, true),
+                Named::Argument(Role::ReadsSet, _) => {
+                    return self.of_set(call, &receiver, (false, unused));
+                }
+                Named::Argument(Role::WritesSet, _) => {
+                    return self.of_set(call, &receiver, (true, unused));
+                }
                 Named::Local { ty: Type::Random, cuda, mutable } => {
                     return self.of_random(call, &receiver, &cuda, mutable);
                 }
@@ -136,12 +141,11 @@ impl Translator<'_> {
     fn of_array(
         &mut self,
         call: &ExprMethodCall,
-        array: &syn::Ident,
-        number: Number,
-        written: bool,
+        (array, number): (&syn::Ident, Number),
+        (written, unused): (bool, bool),
     ) -> syn::Result<Piece> {
         let (span, method) = (call.span(), &call.method);
-        let (name, unused) = (method.to_string(), std::mem::take(&mut self.unused));
+        let name = method.to_string();
         if name == "len" {
             self.counted(call, 0)?;
             let rust = quote_spanned!(span=> (#array.len() as u64));
@@ -195,10 +199,9 @@ impl Translator<'_> {
         &mut self,
         call: &ExprMethodCall,
         set: &syn::Ident,
-        written: bool,
+        (written, unused): (bool, bool),
     ) -> syn::Result<Piece> {
         let (span, method) = (call.span(), &call.method);
-        let unused = std::mem::take(&mut self.unused);
         let (ty, order) = match (method.to_string().as_str(), written) {
             ("contains", false) => (Type::Bool, Order::Free),
             ("contains", true) => (Type::Bool, Order::Reads),
@@ -304,6 +307,7 @@ impl Translator<'_> {
             return error(span, format!("this is {}, which has no `{name}`", ty.words()));
         }
         let float = !matches!(ty, Type::Number(number) if !number.is_float());
+        self.exact &= !matches!(name.as_str(), "exp" | "ln" | "log2" | "sin" | "cos" | "powf");
         let from = receiver.rust;
         if matches!(name.as_str(), "min" | "max" | "powf") {
             self.counted(call, 1)?;

@@ -25,6 +25,8 @@ pub struct Translated {
     pub places: Vec<(String, Place)>,
     /// How it writes each array and set, if what it leaves there does not depend on the order of threads.
     pub ways: Option<Vec<(String, &'static str)>>,
+    /// Whether it calls no function of analysis, whose last bits differ between machines.
+    pub exact: bool,
     /// Where it begins.
     pub line: u32,
 }
@@ -41,6 +43,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         accesses: Vec::new(),
         loops: 0,
         unused: false,
+        exact: true,
     };
     if signature.device {
         for parameter in signature.parameters.iter().filter(|p| p.role == Role::Scalar) {
@@ -54,6 +57,7 @@ pub fn translate(signature: &Signature, body: &Block) -> syn::Result<Translated>
         rust: made.rust,
         cuda: made.cuda,
         ways: translator.ways(),
+        exact: translator.exact,
         constants: translator.constants,
         calls: translator.calls,
         places: translator.places,
@@ -156,6 +160,7 @@ struct Translator<'a> {
     loops: u32,
     /// Nobody sees the value of the expression that comes next.
     unused: bool,
+    exact: bool,
 }
 
 /// What a name stands for.
