@@ -32,69 +32,27 @@ mod k_core;
 #[path = "../examples/label_propagation.rs"]
 #[allow(dead_code)]
 mod label_propagation;
+#[path = "../tests/common/levels.rs"]
+mod levels;
 #[path = "../tests/common/trees.rs"]
 mod trees;
 
 /// Steps of `heat` that are timed.
 const STEPS: u32 = 20;
 
-/// The source begins.
-#[lambda]
-fn seed(v: u32, now: Writes<NodeSet>, level: Writes<u32>, source: u32) {
-    level[v] = if v == source { 0 } else { u32::MAX };
-    if v == source {
-        now.insert(v);
-    }
-}
-
-#[lambda]
-fn unseen(v: u32, level: Reads<u32>) -> bool {
-    level[v] == u32::MAX
-}
-
-#[lambda]
-fn reach(u: u32, v: u32) -> bool {
-    true
-}
-
-#[lambda]
-fn settle(v: u32, level: Writes<u32>, depth: u32) {
-    level[v] = depth;
-}
-
-/// Breadth-first search from node `source`: the answer and the milliseconds of the last run.
+/// Breadth-first search from node `source`: the answer and the milliseconds of each run.
 fn levels(r: &mut Replica, g: &Resident, source: u32, runs: usize) -> Result<(Vec<u32>, Vec<f64>)> {
-    let n = g.graph().nodes();
-    let (seed, unseen, reach, settle) = (seed(), unseen(), reach(), settle());
-    let mut level = r.replicated::<u32>("level", n, MergeOp::Min)?;
-    let mut now = r.frontier("now", n, MergeOp::Or)?;
-    let mut next = r.frontier("next", n, MergeOp::Or)?;
-    let mut times = Vec::new();
+    let (mut state, mut times) = (levels::Levels::new(r, g)?, Vec::new());
     for _ in 0..runs {
-        r.clear("now", &mut now)?;
-        let args = Args::new().writes("level", &mut level).writes_set("now", &mut now);
-        r.for_all("seed", Over::nodes(g).whole(), &seed, args.scalar("source", source))?;
+        state.begin(r, g, source)?;
         r.settle()?;
         r.barrier("start")?;
         let start = Instant::now();
-        let mut depth = 0u32;
-        r.repeat(|r| {
-            depth += 1;
-            r.clear("next", &mut next)?;
-            let how = Advance::default().only(&unseen, Args::new().reads("level", &level));
-            let how = how.output(&mut next);
-            let how = if g.has_backward() { how.either() } else { how };
-            r.advance("reach", Over::frontier(g, &now), &reach, Args::new(), how)?;
-            r.merge(&mut next)?;
-            let args = Args::new().writes("level", &mut level).scalar("depth", depth);
-            r.for_all("settle", Over::frontier(g, &next).whole(), &settle, args)?;
-            std::mem::swap(&mut now, &mut next);
-            r.left("now", &now)
-        })?;
+        state.search(r, g)?;
         r.settle()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    Ok((g.in_input_order(r.read(&level)?)?, times))
+    Ok((g.in_input_order(r.read(&state.level)?)?, times))
 }
 
 #[lambda]

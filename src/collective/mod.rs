@@ -72,14 +72,15 @@ pub(crate) struct Span {
     pub length: u64,
     pub dtype: Dtype,
     pub op: MergeOp,
-    /// What this replica's copy has come from since the last merge; 0 where others' may have come from something else.
+    /// What this replica's copy has come from ([`Replicated::alike`]); [`DIFFERS`] where all copies count.
     pub alike: u64,
 }
 
 impl Span {
-    /// Whether all copies have come from the same, so that there is nothing to merge. `told` is what all told of theirs.
-    pub fn is_same(&self, told: impl IntoIterator<Item = u64>) -> bool {
-        self.alike != 0 && told.into_iter().all(|alike| alike == self.alike)
+    /// Whether all copies have come from the same, so that there is nothing to merge. `told` is what all have told at the first
+    /// meeting of the merge: in its last word, what their copies have come from.
+    pub fn is_same(&self, told: &[Payload]) -> bool {
+        self.alike != DIFFERS && told.iter().all(|[.., alike]| *alike == self.alike)
     }
 
     /// What this replica shows when it comes to merge; `split` is a fingerprint of who owns what.

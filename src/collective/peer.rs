@@ -381,7 +381,7 @@ impl Collective for PeerCollective {
         let ticket = span.ticket(seat, split.fingerprint());
         let told = [span.address, 0, 0, span.alike];
         let (seen, copies) = addresses(&mut self.reach, seat, ticket, told)?;
-        if span.is_same(seen.iter().map(|payload| payload[3])) {
+        if span.is_same(&seen) {
             return Ok(());
         }
         let (name, stream, kernels) = (&self.name, self.stream.0, &self.kernels);

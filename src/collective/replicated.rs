@@ -24,8 +24,9 @@ pub struct Replicated<T: Element> {
     /// Fingerprint of the split by which replicas last wrote it, 0 where that is not known or a merge came after.
     written: AtomicU64,
     /// What it has come from, as far as that may be the same on all replicas: [`DIFFERS`], [`ZEROS`] or a number of the merge or
-    /// of what was done since. Copies of which the numbers are equal are.
-    alike: AtomicU64,
+    /// of what was done since. Copies of which the numbers are equal are. `None` for the library's own, which are written in
+    /// ways that nobody notes.
+    alike: Option<AtomicU64>,
     /// Marks of where it was written, on devices.
     marks: Option<Marks>,
     /// Keeps the label from other arrays; `None` for those of the library's own.
@@ -52,13 +53,14 @@ pub(crate) fn made_of(what: u64) -> u64 {
 
 impl<T: Element> Replicated<T> {
     pub(crate) fn new(label: &'static str, op: MergeOp, data: Data<T>, owner: Owner) -> Self {
-        let (written, alike) = (AtomicU64::new(0), AtomicU64::new(DIFFERS));
-        Replicated { label, op, data, split: None, owner, written, alike, marks: None, _name: None }
+        let written = AtomicU64::new(0);
+        let (split, alike, marks) = (None, None, None);
+        Replicated { label, op, data, split, owner, written, alike, marks, _name: None }
     }
 
     /// The same, under a label that is its own: a program's, all of whose writes are seen.
     pub(crate) fn named(self, name: Label) -> Self {
-        Replicated { _name: Some(name), alike: AtomicU64::new(ZEROS), ..self }
+        Replicated { _name: Some(name), alike: Some(AtomicU64::new(ZEROS)), ..self }
     }
 
     /// The same, with marks.
@@ -77,15 +79,14 @@ impl<T: Element> Replicated<T> {
         self.comes_from(DIFFERS);
     }
 
-    /// Notes what it has come from. Of the library's own arrays that is not known: they are written in other ways, too.
+    /// Notes what it has come from.
     pub(crate) fn comes_from(&self, what: u64) {
-        let what = if self._name.is_some() { what } else { DIFFERS };
-        self.alike.store(what, Ordering::Relaxed);
+        self.alike.iter().for_each(|alike| alike.store(what, Ordering::Relaxed));
     }
 
-    /// What it has come from since the last merge, as far as that is the same on all replicas.
+    /// What it has come from, as far as that may be the same on all replicas.
     pub(crate) fn alike(&self) -> u64 {
-        self.alike.load(Ordering::Relaxed)
+        self.alike.as_ref().map_or(DIFFERS, |alike| alike.load(Ordering::Relaxed))
     }
 
     /// The same, under another label.
@@ -160,8 +161,8 @@ impl<T: Element> Replicated<T> {
             Data::Host(values) => Some(values.as_mut_slice()),
             Data::Cuda(_) => None,
         };
-        let alike = self._name.is_some().then_some(&self.alike);
-        (host, Noted { written: &self.written, alike, marks: self.marks.as_ref() })
+        let (alike, marks) = (self.alike.as_ref(), self.marks.as_ref());
+        (host, Noted { written: &self.written, alike, marks })
     }
 
     pub(crate) fn device(&self) -> Option<&DeviceBuffer<T>> {
@@ -256,8 +257,8 @@ pub(crate) struct Copied<'a> {
 #[allow(private_interfaces)]
 impl<T: Element> Mergeable for Replicated<T> {
     fn copied(&mut self) -> Copied<'_> {
-        let alike = self._name.is_some().then_some(&self.alike);
-        let noted = Noted { written: &self.written, alike, marks: self.marks.as_ref() };
+        let (alike, marks) = (self.alike.as_ref(), self.marks.as_ref());
+        let noted = Noted { written: &self.written, alike, marks };
         Copied { span: self.span(), owner: self.owner, split: self.split.as_ref(), noted }
     }
 }

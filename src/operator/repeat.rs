@@ -41,6 +41,9 @@ impl Replica {
     /// rounds may then run after the last: a round that finds nothing to do must change nothing that is read later. Together
     /// they may take as long as one step ([`crate::fleet::FleetConfig::step_limit_s`]).
     ///
+    /// While the sets that are left are small, operators over sets may run over all of them on every replica (docs/operators.md,
+    /// "Rounds").
+    ///
     /// # Errors
     /// Those of `round`, and of its launches.
     pub fn repeat(&mut self, round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {

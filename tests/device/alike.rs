@@ -3,61 +3,26 @@
 use crate::common::{self, grid, open};
 use hivegraph::fleet::{CollectiveKind, FleetConfig};
 use hivegraph::prelude::*;
+use levels::Levels;
 use std::sync::Arc;
+
+#[path = "../common/levels.rs"]
+mod levels;
 
 fn fleets() -> Vec<(String, CollectiveKind)> {
     let host = ["host:1", "host:3"].map(|name| (name.into(), CollectiveKind::Auto));
     host.into_iter().chain(common::cuda_fleets()).collect()
 }
 
-#[lambda]
-fn begin(v: u32, level: Writes<u32>, now: Writes<NodeSet>) {
-    level[v] = if v == 0 { 0 } else { u32::MAX };
-    if v == 0 {
-        now.insert(v);
-    }
-}
-
-#[lambda]
-fn unseen(v: u32, level: Reads<u32>) -> bool {
-    level[v] == u32::MAX
-}
-
-#[lambda]
-fn reach(u: u32, v: u32) -> bool {
-    true
-}
-
-#[lambda]
-fn settle(v: u32, level: Writes<u32>, depth: u32) {
-    level[v] = depth;
-}
-
 /// Levels of a breadth-first search from node 0, and how many elements each advance had.
 fn search(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, Vec<u64>)> {
-    let n = g.graph().nodes();
-    let mut level = r.replicated::<u32>("level", n, MergeOp::Min)?;
-    let mut now = r.frontier("now", n, MergeOp::Or)?;
-    let mut next = r.frontier("next", n, MergeOp::Or)?;
-    let args = Args::new().writes("level", &mut level).writes_set("now", &mut now);
-    r.for_all("begin", Over::nodes(g).whole(), &begin(), args)?;
-    let (unseen, reach, settle, mut depth) = (unseen(), reach(), settle(), 0u32);
+    let mut state = Levels::new(r, g)?;
+    state.begin(r, g, 0)?;
     r.trace_launches(true);
-    r.repeat(|r| {
-        depth += 1;
-        r.clear("next", &mut next)?;
-        let how = Advance::default().only(&unseen, Args::new().reads("level", &level));
-        let over = Over::frontier(g, &now);
-        r.advance("reach", over, &reach, Args::new(), how.output(&mut next))?;
-        r.merge(&mut next)?;
-        let args = Args::new().writes("level", &mut level).scalar("depth", depth);
-        r.for_all("settle", Over::frontier(g, &next).whole(), &settle, args)?;
-        std::mem::swap(&mut now, &mut next);
-        r.left("now", &now)
-    })?;
+    state.search(r, g)?;
     let advances = r.launches().iter().filter(|launch| launch.label == "reach");
     let elements = advances.map(|launch| launch.elements).collect();
-    Ok((r.read(&level)?, elements))
+    Ok((r.read(&state.level)?, elements))
 }
 
 #[test]

@@ -66,9 +66,9 @@ fn any_number_of_replicas_and_any_merge_count_as_a_naive_count() {
             assert_eq!(answer.total * 3, right.iter().sum::<u64>(), "{name}");
             let summed = answer.measured.merge_modes.contains_key("sum");
             let cut = config.merge != MergeMode::Redundant && fleet.world() > 1;
-            // GPUs do what is less.
+            // On GPUs `auto` divides only what takes longer than the sum (`dividing_pays`).
             let free = config.merge == MergeMode::Auto && fleet.info().backend == "cuda";
-            assert!(summed == cut || free, "{name} on {how}");
+            assert!(if free { summed <= cut } else { summed == cut }, "{name} on {how}");
         }
     });
 }
