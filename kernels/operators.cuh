@@ -14,7 +14,7 @@ struct Shape {  // @host
     u64 capacity;  // of the queue, bins of a histogram, or most arcs to push along
     const u32* slices;  // (node, number) of each slice of the long rows, in the order of nodes
     u64 slice_first, slice_last;  // those of the range
-    u64 few;  // 1: the set has few nodes, none of them with many arcs
+    u64 scattered;  // 1: the set's nodes lie far from each other
 };
 
 // The operation of folds (Op).
@@ -83,9 +83,9 @@ template <typename E> __device__ void for_members(const Shape& s, const E& each)
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
     unsigned short* mine = listed[warp_id()];
     // What a warp takes are parts far from each other: nodes of a range are often alike, and long rows lie side by side. They
-    // are words, and few where there are few, so that all warps have some. In a small set they are lines, most of which are
+    // are words, and few where there are few, so that all warps have some. In a scattered set they are lines, most of which are
     // empty: words would be of as many lines.
-    const u32 shift = s.few ? LINE_SHIFT : 0, part = 1u << shift;
+    const u32 shift = s.scattered ? LINE_SHIFT : 0, part = 1u << shift;
     u64 low = s.first / 32, high = (s.last + 31) / 32, begin = low >> shift;
     u64 parts = ((high + part - 1) >> shift) - begin, most = SET_WORDS >> shift;
     u64 groups = max((parts + most - 1) / most, min(parts, warps));

@@ -174,7 +174,8 @@ fn on_device(
     let (lambda, only) = call.parameters(r, loaded.number)?;
     let few = r.is_few(&call.over, call.backward);
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over).of_few(few);
+    let scattered = r.is_scattered(&call.over, call.backward);
+    let mut shape = Shape::of(&range, &call.over).of_scattered(scattered);
     let from = [shape.bits];
     // The rows that are walked are those against which it goes, where it pulls.
     shape = match pull {

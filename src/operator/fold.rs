@@ -364,8 +364,8 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let few = r.is_few(&call.over, call.backward);
-    let shape = Shape::of(&range, &call.over).of_few(few);
+    let scattered = r.is_scattered(&call.over, call.backward);
+    let shape = Shape::of(&range, &call.over).of_scattered(scattered);
     let mut shape = shape.with_hubs(r, &call.over, call.backward);
     let (device, scratch) = r.on_cuda()?;
     if let Some(scratch) = scratch {

@@ -91,11 +91,12 @@ pub(super) fn along_nodes<'a>(over: Over<'a>, body: &super::lambda::Body) -> Res
 }
 
 /// The blocks of a launch over nodes of a range, 32 a warp, or of a set: then as many as run at once, or what takes all words a
-/// warp can take, since most may find no node. Where there are few nodes, blocks that find none take longer than those that do.
+/// warp can take, since most may find no node. Where nodes lie far from each other, blocks that find none take longer than those that
+/// do.
 pub(super) fn node_grid(shape: &Shape, device: &CudaDevice, chance: Option<u64>) -> u32 {
     let wanted = blocks(shape.last - shape.first, u64::from(THREADS), chance);
     let at_once = device.info.multiprocessors * 8;
-    match (shape.bits, shape.few) {
+    match (shape.bits, shape.scattered) {
         (0, _) => wanted,
         (_, 0) => wanted.min(at_once).max(wanted / SET_WORDS),
         _ => wanted.min(at_once / 2),
@@ -109,7 +110,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     }
     let (lambda, _) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over).of_few(r.is_few(&call.over, false));
+    let mut shape = Shape::of(&range, &call.over).of_scattered(r.is_scattered(&call.over, false));
     if call.operator == Operator::Arcs {
         shape = shape.with_hubs(r, &call.over, false);
     }

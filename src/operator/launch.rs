@@ -110,9 +110,9 @@ impl Shape {
         }
     }
 
-    /// The same of a set of few nodes.
-    pub(super) fn of_few(self, few: bool) -> Shape {
-        Shape { few: few.into(), ..self }
+    /// The same of a set whose nodes lie far from each other.
+    pub(super) fn of_scattered(self, scattered: bool) -> Shape {
+        Shape { scattered: scattered.into(), ..self }
     }
 
     /// The same with the long rows of the range, forward or backward.
@@ -138,6 +138,9 @@ impl Shape {
 
 /// Arcs that a GPU looks at in less time than a merge takes.
 const FEW: u64 = 1 << 20;
+
+/// One node in so many is in a set whose nodes lie far from each other.
+const SCATTERED: u64 = 32;
 
 /// First uses that are remembered on the host.
 const MOST_MET: usize = 4096;
@@ -423,8 +426,19 @@ impl Replica {
             Backend::Cuda(_) => FEW,
             Backend::Host(_) => FEW / 64,
         };
-        let last = self.attached::<Operators>().and_then(|operators| operators.last);
-        last.is_some_and(|last| last.saturating_mul(graph.hubs(backward).longest) <= most)
+        let longest = graph.hubs(backward).longest;
+        self.last().is_some_and(|last| last.saturating_mul(longest) <= most)
+    }
+
+    /// The nodes of the set that rounds had last, as far as that is known.
+    fn last(&self) -> Option<u64> {
+        self.attached::<Operators>().and_then(|operators| operators.last)
+    }
+
+    /// Whether a small set's nodes lie so far from each other that a warp finds no more than it has lanes in the lines it looks at.
+    pub(super) fn is_scattered(&self, over: &Over, backward: bool) -> bool {
+        let far = |last: u64| last.saturating_mul(SCATTERED) <= over.length();
+        self.is_few(over, backward) && self.last().is_some_and(far)
     }
 
     /// `call` over all of a small set on every replica, in place of each one's part, where the next merges then find the same and
