@@ -413,7 +413,7 @@ def closeness(
     graph: Any,
     sources: _Nodes | None = None,
     *,
-    distances: float | str | None = None,
+    mode: float | str | None = None,
     rank_by: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:

@@ -25,6 +25,7 @@ mod frame;
 pub mod geo;
 pub mod katz;
 pub mod kcore;
+mod lanes;
 pub mod lcc;
 mod lists;
 mod long_paths;

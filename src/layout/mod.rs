@@ -24,7 +24,7 @@ pub(crate) use topology::{ColumnRows, RowView, SHORT_ROW, TopologyRows};
 pub(crate) use weighted::WeightedGraph;
 pub(crate) use weighted_cuda::DeviceWeighted;
 pub use weighted_rows::WeightedLayout;
-pub(crate) use weighted_rows::{ArcView, Arcs, EVEN, Rows, is_small};
+pub(crate) use weighted_rows::{ArcView, Arcs, EVEN, Rows, is_flat_graph, is_small};
 
 use crate::collective::ChunkPolicy;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 mod on_device;
 
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
-use super::weighted_rows::is_flat;
+use super::weighted_rows::is_flat_graph;
 use super::{Placement, PrepareReport, check_align};
 use crate::collective::{ChunkPolicy, Split};
 use crate::device::kernels::operators;
@@ -366,7 +366,7 @@ fn ordered(graph: Arc<Graph>, options: &ResidentOptions) -> Result<Arc<Graph>> {
     let by_degree = match options.order {
         NodeOrder::Loaded => false,
         NodeOrder::Degree => true,
-        NodeOrder::Auto => !is_flat(graph.arcs(), graph.nodes(), graph.max_degree()),
+        NodeOrder::Auto => !is_flat_graph(&graph),
     };
     let by_weight = options.rows == RowOrder::Weight && graph.is_weighted();
     if !by_degree && !by_weight {

@@ -227,6 +227,11 @@ pub(super) fn is_flat(arcs: u64, nodes: usize, max_degree: u64) -> bool {
     arcs as f64 <= FLAT_MEAN * nodes as f64 && max_degree <= FLAT_MAX
 }
 
+/// Whether all degrees of `graph` are small.
+pub(crate) fn is_flat_graph(graph: &Graph) -> bool {
+    is_flat(graph.arcs(), graph.nodes(), graph.max_degree())
+}
+
 impl WeightedLayout {
     /// Lays `graph` out. Of `options` only `layout` and `textbook` count.
     pub fn new(graph: &Graph, options: PrepareOptions) -> Result<WeightedLayout> {

@@ -79,11 +79,11 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
         for out in [false, true] {
             let way = if out { "out" } else { "in" };
             let all: Vec<usize> = (0..n).collect();
-            let options = own(json!({ "distances": way }));
+            let options = own(json!({ "mode": way }));
             asked.push((name, graph.clone(), options, defined(&graph, &all, out)));
             let some: Vec<usize> = (0..n).step_by(3).collect();
             let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-            let options = own(json!({ "distances": way, "sources": list }));
+            let options = own(json!({ "mode": way, "sources": list }));
             asked.push((name, graph.clone(), options, defined(&graph, &some, out)));
         }
     }
@@ -169,7 +169,7 @@ fn what_the_program_writes_and_refuses() {
         (&["--sources", "5,5"], "listed twice"),
         (&["--sources", "first:0"], "--sources"),
         (&["--sources", "999999"], "999999"),
-        (&["--distances", "up"], "--distances"),
+        (&["--mode", "up"], "--mode"),
     ];
     for (args, what) in cases {
         let ended = common::runs("closeness", &[&["--graph", "rmat:8"], args].concat());

@@ -679,7 +679,7 @@ def _no_eccentricity(sp, weight, **_):
 def eccentricity(G, v=None, sp=None, weight=None):
     nodes = list(G) if v is None else list(G.original.nbunch_iter(v))
     if v is None and nodes:
-        found = _run("closeness", G, distances="out")
+        found = _run("closeness", G, mode="out")
         pairs = zip(found.eccentricity.tolist(), (found.reached + 1).tolist())
     else:
         searches = (_lengths(G, G.index[node], None) for node in nodes)

@@ -1,8 +1,9 @@
 //! What is said of closeness.
 
-use super::program::{LANES, Sums};
-use super::{Closeness, ClosenessCentrality, ClosenessRank, DistanceDirection, unit};
+use super::program::Sums;
+use super::{Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank};
 use crate::algorithm::Measured;
+use crate::algorithm::lanes::{LANES, unit};
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
@@ -74,9 +75,9 @@ impl Answer<ClosenessCentrality> for Closeness {
 
     fn lines(&self, query: &Query<ClosenessCentrality>) -> Vec<(&'static str, String)> {
         let farthest = self.eccentricity.iter().max().copied().unwrap_or(0);
-        let way = match query.config.distances {
-            DistanceDirection::In => "from",
-            DistanceDirection::Out => "to",
+        let way = match query.config.mode {
+            ClosenessMode::In => "from",
+            ClosenessMode::Out => "to",
         };
         let sources = match self.is_exact() {
             true => "all nodes".into(),
@@ -93,7 +94,7 @@ impl Answer<ClosenessCentrality> for Closeness {
     }
 
     fn variant(&self, query: &Query<ClosenessCentrality>) -> String {
-        format!("variant:{}_sources-{}", query.config.distances, self.sources)
+        format!("variant:{}_sources-{}", query.config.mode, self.sources)
     }
 
     /// `sources-searched`, and the largest distance found, `farthest`: with all sources the diameter of the reachable pairs.
@@ -142,7 +143,7 @@ impl Answer<ClosenessCentrality> for Closeness {
             eccentricity: &self.eccentricity,
             reached: &self.reached,
         };
-        let out = query.config.distances == DistanceDirection::Out;
+        let out = query.config.mode == ClosenessMode::Out;
         let looked = by.by_host(|| verify::closeness(&query.graph, &query.start, out, found))?;
         let nodes = self.closeness.len();
         let skipped = (looked < nodes)

@@ -9,16 +9,10 @@
 //! eccentricity(v) = the largest d(s, v) of R
 //! ~~~
 //!
-//! With `distances` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
+//! With `mode` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
 //! drawn at random they are estimates (the eccentricity is too low). Closeness is 0 where R is empty.
 //!
-//! **Idea.** 256 sources are searched from together. A node has four words in which bit i says whether source i has reached it.
-//! In a level a node takes over the bits of its neighbours: those that are new say how many sources are at that distance. A level
-//! with few arcs is pushed, from nodes with new bits; another one is pulled, by nodes that lack some bit, until they lack none. Bits
-//! of sources that reached nobody in the last level are not waited for.
-//!
-//! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
-//! at exactly k. What a node adds up in a level depends on these alone, so nothing depends on the order of work.
+//! **Idea.** 256 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level.
 //!
 //! **Replicas.** Batches of sources are dealt in turn, and each replica searches by itself. At the end what they have added up is
 //! summed: whole numbers, and fractions of a fixed unit, so that the bits are the same on any number of replicas. With `--merge
@@ -28,8 +22,7 @@
 //! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
 //! SUM; `farthest: [n] u32`, replicated, MAX.
 //!
-//! **Source.** Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann, Vo, "The more the merrier: efficient multi-source graph
-//! traversal", PVLDB 8(4), 2014 (bits for sources); Wasserman, Faust, "Social network analysis", 1994, 5.2 (closeness of
+//! **Source.** Wasserman, Faust, "Social network analysis", 1994, 5.2 (closeness of
 //! disconnected graphs); Boldi, Vigna, "Axioms for centrality", Internet Mathematics 10, 2014 (harmonic); Eppstein, Wang, "Fast
 //! approximation of centrality", J. Graph Algorithms and Applications 8, 2004 (random sources).
 
@@ -37,6 +30,7 @@ mod answer;
 mod program;
 
 use super::frame::ReplicaAnswer;
+use super::lanes;
 use super::start::files_of;
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, MergeMode, RunOptions, Seeds};
@@ -53,7 +47,7 @@ use std::str::FromStr;
 
 words!(
     /// Which way distances are counted.
-    DistanceDirection, "--distances" {
+    ClosenessMode, "--mode" {
         /// From the sources to the node.
         #[default]
         In = "in",
@@ -89,7 +83,7 @@ pub struct ClosenessConfig {
     pub sources: Option<Seeds>,
     /// Which way distances are counted: in (from the sources to the node) | out (from the node to the sources) [default: in].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WAY"))]
-    pub distances: DistanceDirection,
+    pub mode: ClosenessMode,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
     pub rank_by: ClosenessRank,
@@ -125,11 +119,6 @@ pub struct Closeness {
 /// [`Error::Verify`] when `compare` finds answers that differ.
 pub fn closeness(fleet: &Fleet, graph: &Prepared, config: &ClosenessConfig) -> Result<Closeness> {
     run::<ClosenessCentrality>(fleet, graph, config)
-}
-
-/// What one source at distance 1 adds to a harmonic sum of fixed unit: sums of as many as there are nodes are below 2^63.
-fn unit(nodes: usize) -> u64 {
-    1 << (63 - (nodes as u64 + 1).next_power_of_two().trailing_zeros())
 }
 
 impl Algorithm for ClosenessCentrality {
@@ -174,7 +163,7 @@ impl Algorithm for ClosenessCentrality {
     }
 
     fn arrays(shape: &GraphShape, _: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
-        program::arrays(shape.nodes as usize, world)
+        lanes::arrays(shape.nodes as usize, shape.nodes as usize, world)
     }
 
     fn solve(request: Request<Self>) -> Result<Closeness> {

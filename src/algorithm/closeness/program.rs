@@ -1,65 +1,13 @@
-//! Searches from 256 sources at a time as operators: one program for GPUs and host.
+//! Batches of sources, searched from and summed.
 
-use super::{ClosenessConfig, DistanceDirection, unit};
+use super::{ClosenessConfig, ClosenessMode};
 use crate::algorithm::RunOptions;
-use crate::algorithm::arrays::{OnReplicas, replicated_arrays};
-use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
+use crate::algorithm::frame::{Log, ReplicaAnswer, Run, timed, values};
+use crate::algorithm::lanes::{LANES, Lanes, State};
 use crate::algorithm::same::Words;
-use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
 use crate::error::Result;
-use crate::fleet::{Backend, Replica};
+use crate::fleet::Replica;
 use crate::layout::Resident;
-use crate::layout::memory::DeviceArray;
-use crate::operator::{Advance, ArcLambda, Args, GraphView, Lambda, Over, Writes, device, lambda};
-use std::ops::Range;
-
-/// Words of a node, a bit for each source of a batch: 32 bytes are what a look at memory brings at least.
-const WORDS: u32 = 4;
-const _: () = assert!(WORDS == 4, "`hear` has a variable for each word");
-/// Sources of a batch.
-pub(super) const LANES: usize = 64 * WORDS as usize;
-
-/// Counters that nodes with new bits add to, so far from each other that threads seldom meet.
-const COUNTERS: u32 = 64;
-const APART: u32 = 8;
-/// A counter has nodes from this bit on, and the arcs out of them below.
-const NODES: u32 = 36;
-/// Behind the counters are WORDS words: the sources that reach anybody in the level.
-const REACHING: u64 = (COUNTERS * APART) as u64;
-
-/// Rows up to so many arcs are pulled by a thread each, longer ones by many. On a GPU all wait for the longest; on a host a thread
-/// that pulls a row keeps the node's words in registers.
-const LIGHT: u64 = 128;
-
-/// A push looks at the arcs of the frontier, each with an atomic; a pull looks at no more than all arcs. It is pulled where
-/// the frontier has more than one in so many of them.
-const PULLED: u64 = 4;
-
-replicated_arrays! {
-    /// The replicated state, for so many nodes and sources.
-    pub(super) struct State of (usize, usize) {
-        /// `[sources]` nodes.
-        sources: Replicated<u32> = "sources", Gather, |s| s.1;
-        /// `[n, WORDS]` sources that have reached a node, one bit each; so have those that the batch lacks.
-        seen: Replicated<u64> = "seen", Gather, |s| s.0 * WORDS as usize;
-        /// `[n, WORDS]` those that have in the last level.
-        visit: Replicated<u64> = "visit", Gather, |s| s.0 * WORDS as usize;
-        /// `[n, WORDS]` those that do in this level.
-        next: Replicated<u64> = "next visit", Gather, |s| s.0 * WORDS as usize;
-        /// What nodes with new bits add to, counters and sources.
-        work: Replicated<u64> = "work", Gather, |_| REACHING as usize + WORDS as usize;
-        /// That of the last level: nobody will hear of sources that reached nobody.
-        past: Replicated<u64> = "past work", Gather, |_| REACHING as usize + WORDS as usize;
-        /// `[n]` the sum of distances.
-        far: Replicated<u64> = "far", Sum, |s| s.0;
-        /// `[n]` the sum of 1 / distance, in units.
-        harmonic: Replicated<u64> = "harmonic", Sum, |s| s.0;
-        /// `[n]` sources at a finite distance above 0.
-        reached: Replicated<u32> = "reached", Sum, |s| s.0;
-        /// `[n]` the largest distance.
-        farthest: Replicated<u32> = "farthest", Max, |s| s.0;
-    }
-}
 
 /// What a replica's program finds: `[n]` each.
 #[derive(Default)]
@@ -70,277 +18,6 @@ pub(super) struct Sums {
     pub farthest: Vec<u32>,
 }
 
-/// Device arrays of one of `world` replicas.
-pub(super) fn arrays(nodes: usize, world: usize) -> Vec<DeviceArray> {
-    let mut all = State::list((nodes, nodes), world);
-    let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
-    for label in ["front", "next front", "long rows"] {
-        all.extend(Frontier::specs(label, nodes, MergeOp::Or, world));
-        all.push(DeviceArray::new::<u32>("marks of a set", marks));
-    }
-    all
-}
-
-/// Nobody has reached anybody. The batch has `count` sources.
-#[lambda]
-fn blank(i: u64, count: u64, seen: Writes<u64>, visit: Writes<u64>, next: Writes<u64>) {
-    let first = i % WORDS as u64 * 64_u64;
-    let mut absent = 0_u64;
-    if count <= first {
-        absent = u64::MAX;
-    } else if count - first < 64_u64 {
-        absent = u64::MAX << (count - first);
-    }
-    seen[i] = absent;
-    visit[i] = 0_u64;
-    next[i] = 0_u64;
-}
-
-/// Source number i of a batch reaches itself.
-#[lambda]
-fn start(
-    i: u64,
-    sources: Reads<u32>,
-    first: u64,
-    seen: Writes<u64>,
-    visit: Writes<u64>,
-    past: Writes<u64>,
-    front: Writes<NodeSet>,
-) {
-    let v = sources[first + i];
-    let word = v as u64 * WORDS as u64 + i / 64_u64;
-    let bit = 1_u64 << (i % 64_u64);
-    seen.or(word, bit);
-    visit.or(word, bit);
-    past.or(REACHING + i / 64_u64, bit);
-    front.insert(v);
-}
-
-/// u tells v of the sources that have just reached it; says whether that was news.
-#[lambda]
-fn tell(u: u32, v: u32, visit: Reads<u64>, seen: Reads<u64>, next: Writes<u64>) -> bool {
-    let mut news = false;
-    for k in 0_u64..WORDS as u64 {
-        let bits = visit[u as u64 * WORDS as u64 + k] & !seen[v as u64 * WORDS as u64 + k];
-        if bits != 0_u64 {
-            next.or(v as u64 * WORDS as u64 + k, bits);
-            news = true;
-        }
-    }
-    news
-}
-
-/// The arcs out of v, or, `against`, those into it.
-#[device]
-fn arcs_of(g: GraphView, v: u32, against: bool) -> u64 {
-    if against {
-        return g.in_degree(v);
-    }
-    g.degree(v)
-}
-
-/// Lists the nodes whose rows are long. `backward`: the rows of arcs out of them, else of those into them.
-#[lambda]
-fn long_row(v: u32, g: GraphView, backward: u32, heavy: Writes<NodeSet>) {
-    if arcs_of(g, v, backward == 0_u32) > LIGHT {
-        heavy.insert(v);
-    }
-}
-
-/// Whether v has a long row, and may hear of a source that it has not heard of.
-#[lambda]
-fn lacks(v: u32, heavy: Reads<NodeSet>, past: Reads<u64>, seen: Reads<u64>) -> bool {
-    if !heavy.contains(v) {
-        return false;
-    }
-    let mut lacking = 0_u64;
-    for k in 0_u64..WORDS as u64 {
-        lacking |= past[REACHING + k] & !seen[v as u64 * WORDS as u64 + k];
-    }
-    lacking != 0_u64
-}
-
-/// v asks u for the sources that have just reached it; says whether v lacks none any more.
-#[lambda]
-fn ask(
-    u: u32,
-    v: u32,
-    visit: Reads<u64>,
-    past: Reads<u64>,
-    seen: Reads<u64>,
-    next: Writes<u64>,
-) -> bool {
-    let mut lacking = 0_u64;
-    for k in 0_u64..WORDS as u64 {
-        let has = next[v as u64 * WORDS as u64 + k];
-        let lacks = past[REACHING + k] & !seen[v as u64 * WORDS as u64 + k] & !has;
-        let bits = visit[u as u64 * WORDS as u64 + k] & lacks;
-        if bits != 0_u64 {
-            next.or(v as u64 * WORDS as u64 + k, bits);
-        }
-        lacking |= lacks & !bits;
-    }
-    lacking == 0_u64
-}
-
-/// A node has told all.
-#[lambda]
-fn forget(v: u32, visit: Writes<u64>) {
-    for k in 0_u64..WORDS as u64 {
-        visit[v as u64 * WORDS as u64 + k] = 0_u64;
-    }
-}
-
-/// Counts what is new at v, and v among the nodes with new bits; says whether there is any.
-#[device]
-fn count(
-    g: GraphView,
-    v: u32,
-    backward: u32,
-    level: u32,
-    share: u64,
-    next: Writes<u64>,
-    seen: Writes<u64>,
-    far: Writes<u64>,
-    harmonic: Writes<u64>,
-    reached: Writes<u32>,
-    farthest: Writes<u32>,
-    work: Writes<u64>,
-) -> bool {
-    let mut many = 0_u64;
-    for k in 0_u64..WORDS as u64 {
-        let bits = next[v as u64 * WORDS as u64 + k];
-        if bits != 0_u64 {
-            many += bits.count_ones() as u64;
-            seen[v as u64 * WORDS as u64 + k] |= bits;
-            if bits & !work[REACHING + k] != 0_u64 {
-                work.or(REACHING + k, bits);
-            }
-        }
-    }
-    if many == 0_u64 {
-        return false;
-    }
-    far[v] += many * level as u64;
-    harmonic[v] += many * share;
-    reached[v] += many as u32;
-    farthest[v] = farthest[v].max(level);
-    work.add(v % COUNTERS * APART, (1_u64 << NODES) + arcs_of(g, v, backward != 0_u32));
-    true
-}
-
-/// A node that was told counts what is new.
-#[lambda]
-fn take(
-    v: u32,
-    g: GraphView,
-    backward: u32,
-    level: u32,
-    share: u64,
-    next: Writes<u64>,
-    seen: Writes<u64>,
-    far: Writes<u64>,
-    harmonic: Writes<u64>,
-    reached: Writes<u32>,
-    farthest: Writes<u32>,
-    work: Writes<u64>,
-) {
-    count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work);
-}
-
-/// A node with a short row asks the neighbours until no source is left that it may hear of, and counts what is new. `backward`: those
-/// that it has arcs to, else those that have arcs to it.
-#[lambda]
-fn hear(
-    v: u32,
-    g: GraphView,
-    heavy: Reads<NodeSet>,
-    backward: u32,
-    level: u32,
-    share: u64,
-    visit: Reads<u64>,
-    past: Reads<u64>,
-    next: Writes<u64>,
-    seen: Writes<u64>,
-    news: Writes<NodeSet>,
-    far: Writes<u64>,
-    harmonic: Writes<u64>,
-    reached: Writes<u32>,
-    farthest: Writes<u32>,
-    work: Writes<u64>,
-) {
-    // The words of a node, WORDS of them; bits of sources that it need not ask for are set.
-    let at = v as u64 * WORDS as u64;
-    let had_a = seen[at] | !past[REACHING];
-    let had_b = seen[at + 1_u64] | !past[REACHING + 1_u64];
-    let had_c = seen[at + 2_u64] | !past[REACHING + 2_u64];
-    let had_d = seen[at + 3_u64] | !past[REACHING + 3_u64];
-    if had_a & had_b & had_c & had_d == u64::MAX || heavy.contains(v) {
-        return;
-    }
-    let mut a = had_a;
-    let mut b = had_b;
-    let mut c = had_c;
-    let mut d = had_d;
-    if backward == 0_u32 {
-        for e in g.in_edges(v) {
-            let from = e.node as u64 * WORDS as u64;
-            a |= visit[from];
-            b |= visit[from + 1_u64];
-            c |= visit[from + 2_u64];
-            d |= visit[from + 3_u64];
-            if a & b & c & d == u64::MAX {
-                break;
-            }
-        }
-    } else {
-        for e in g.edges(v) {
-            let from = e.node as u64 * WORDS as u64;
-            a |= visit[from];
-            b |= visit[from + 1_u64];
-            c |= visit[from + 2_u64];
-            d |= visit[from + 3_u64];
-            if a & b & c & d == u64::MAX {
-                break;
-            }
-        }
-    }
-    a &= !had_a;
-    b &= !had_b;
-    c &= !had_c;
-    d &= !had_d;
-    if a | b | c | d != 0_u64 {
-        next[at] = a;
-        next[at + 1_u64] = b;
-        next[at + 2_u64] = c;
-        next[at + 3_u64] = d;
-        news.insert(v);
-        count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work);
-    }
-}
-
-/// A node with a long row, which may have asked, counts what is new.
-#[lambda]
-fn look(
-    v: u32,
-    g: GraphView,
-    backward: u32,
-    level: u32,
-    share: u64,
-    next: Writes<u64>,
-    seen: Writes<u64>,
-    news: Writes<NodeSet>,
-    far: Writes<u64>,
-    harmonic: Writes<u64>,
-    reached: Writes<u32>,
-    farthest: Writes<u32>,
-    work: Writes<u64>,
-) {
-    if count(g, v, backward, level, share, next, seen, far, harmonic, reached, farthest, work) {
-        news.insert(v);
-    }
-}
-
 /// The program of one replica. `dealt`: it has every `world`-th batch of sources, else all.
 pub(super) fn program(
     r: &mut Replica,
@@ -349,34 +26,10 @@ pub(super) fn program(
     (sources, dealt): (&[u32], bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
-    let nodes = g.graph().nodes();
-    let mut state = State::allocate(r, (nodes, sources.len()))?;
-    state.sources.assign(sources)?;
-    let front = r.frontier("front", nodes, MergeOp::Or)?;
-    let told = r.frontier("next front", nodes, MergeOp::Or)?;
-    let mut heavy = r.frontier("long rows", nodes, MergeOp::Or)?;
-    let backward = config.distances == DistanceDirection::Out && !g.graph().is_symmetric();
-    if matches!(r.backend, Backend::Cuda(_)) {
-        let args =
-            Args::new().scalar("backward", u32::from(backward)).writes_set("heavy", &mut heavy);
-        r.for_all("long rows", Over::nodes(g).whole(), &long_row(), args)?;
-    }
-    let lambdas = Lambdas {
-        blank: blank(),
-        start: start(),
-        tell: tell(),
-        lacks: lacks(),
-        ask: ask(),
-        forget: forget(),
-        take: take(),
-        hear: hear(),
-        look: look(),
-    };
-    let any_heavy = r.count("long rows", &heavy)? > 0;
-    let mut driver =
-        Driver { g, sources, dealt, backward, state, heavy, any_heavy, front, told, lambdas };
+    let backward = config.mode == ClosenessMode::Out;
+    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, dealt };
     let measured = timed(r, run, &mut driver)?;
-    let State { far, harmonic, reached, farthest, .. } = driver.state;
+    let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
         Ok(Sums {
             far: values(r, &far)?,
@@ -387,61 +40,32 @@ pub(super) fn program(
     })
 }
 
-struct Lambdas {
-    blank: Lambda<()>,
-    start: Lambda<()>,
-    tell: ArcLambda<bool>,
-    lacks: Lambda<bool>,
-    ask: ArcLambda<bool>,
-    forget: Lambda<()>,
-    take: Lambda<()>,
-    hear: Lambda<()>,
-    look: Lambda<()>,
-}
-
 /// One run, to be repeated.
 struct Driver<'a> {
-    g: &'a Resident,
-    sources: &'a [u32],
+    lanes: Lanes<'a>,
     dealt: bool,
-    /// Bits go against the arcs.
-    backward: bool,
-    state: State,
-    /// Nodes with long rows, on GPUs, and whether there are any.
-    heavy: Frontier,
-    any_heavy: bool,
-    /// Nodes with new bits, of the last level and of this one.
-    front: Frontier,
-    told: Frontier,
-    lambdas: Lambdas,
 }
 
 impl Run for Driver<'_> {
-    /// The first use of a lambda is a meeting of all replicas, and these will not make the same steps.
     fn meet(&mut self, r: &mut Replica) -> Result<()> {
-        self.start(r, 0..0)?;
-        self.push(r, 1, 0)?;
-        self.pull(r, 1, 0)
+        self.lanes.meet(r, |_, _| Ok(()))
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
-        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
-        r.fill("far", far, 0)?;
-        r.fill("harmonic", harmonic, 0)?;
-        r.fill("reached", reached, 0)?;
-        r.fill("farthest", farthest, 0)
+        self.lanes.reset(r)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let batches = self.sources.len().div_ceil(LANES);
+        let batches = self.lanes.sources.len().div_ceil(LANES);
         let (first, each) = if self.dealt { (r.rank(), r.world()) } else { (0, 1) };
         for batch in (first..batches).step_by(each) {
-            self.search(r, log, batch)?;
+            let sources = batch * LANES..self.lanes.sources.len().min((batch + 1) * LANES);
+            self.lanes.search(r, log, sources, |_, _| Ok(()))?;
         }
         if !self.dealt {
             return Ok(());
         }
-        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
+        let State { far, harmonic, reached, farthest, .. } = &mut self.lanes.state;
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(batches as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
@@ -450,150 +74,7 @@ impl Run for Driver<'_> {
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        let State { far, harmonic, reached, farthest, .. } = &self.state;
+        let State { far, harmonic, reached, farthest, .. } = &self.lanes.state;
         vec![Words::of(far), Words::of(harmonic), Words::of(reached), Words::of(farthest)]
-    }
-}
-
-impl Driver<'_> {
-    /// Searches from the sources of a batch, and adds up what nodes find.
-    fn search(&mut self, r: &mut Replica, log: &mut Log, batch: usize) -> Result<()> {
-        let first = batch * LANES;
-        let count = LANES.min(self.sources.len() - first);
-        let unit = unit(self.g.graph().nodes());
-        operators((r, log, "step start"), |r| self.start(r, first..first + count))?;
-        let degrees =
-            self.sources[first..first + count].iter().map(|v| self.g.graph().degree(*v as usize));
-        let (mut nodes, mut arcs) = (count as u64, degrees.sum::<u64>());
-        let mut level = 0u32;
-        loop {
-            level += 1;
-            let share = (unit + u64::from(level) / 2) / u64::from(level);
-            let pull = arcs * PULLED > self.g.graph().arcs();
-            let looked = if pull { self.g.graph().arcs() } else { arcs };
-            let name = if pull { "step pull" } else { "step push" };
-            let found = operators((r, log, name), |r| {
-                r.fill("work", &mut self.state.work, 0)?;
-                r.clear("next front", &mut self.told)?;
-                match pull {
-                    true => self.pull(r, level, share)?,
-                    false => self.push(r, level, share)?,
-                }
-                r.read(&self.state.work)
-            })?;
-            log.book(name, (1, looked), (nodes, arcs), "none");
-            std::mem::swap(&mut self.front, &mut self.told);
-            std::mem::swap(&mut self.state.visit, &mut self.state.next);
-            std::mem::swap(&mut self.state.work, &mut self.state.past);
-            let counters = &found[..REACHING as usize];
-            nodes = counters.iter().map(|counter| counter >> NODES).sum();
-            arcs = counters.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
-            if nodes == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The sources of a batch have reached themselves, and nobody else.
-    fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
-        let State { sources, seen, visit, next, past, .. } = &mut self.state;
-        let args = Args::new()
-            .scalar("count", batch.len() as u64)
-            .writes("seen", &mut *seen)
-            .writes("visit", &mut *visit)
-            .writes("next", next);
-        let all = Over::elements(self.g.graph().nodes() * WORDS as usize).whole();
-        r.for_all("blank", all, &self.lambdas.blank, args)?;
-        r.clear("front", &mut self.front)?;
-        r.fill("past work", past, 0)?;
-        let args = Args::new()
-            .reads("sources", sources)
-            .scalar("first", batch.start as u64)
-            .writes("seen", seen)
-            .writes("visit", visit)
-            .writes("past", past)
-            .writes_set("front", &mut self.front);
-        r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
-    }
-
-    /// Nodes with new bits tell their neighbours. It leaves `visit` empty, which becomes the `next` of the next level.
-    fn push(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
-        let Driver { g, backward, state, front, told, lambdas, .. } = self;
-        let State { seen, visit, next, .. } = state;
-        let over = Over::frontier(g, front).whole();
-        let args = Args::new().reads("visit", visit).reads("seen", seen).writes("next", next);
-        let how = Advance { backward: *backward, ..Advance::default() };
-        r.advance("tell", over, &lambdas.tell, args, how.output(told))?;
-        r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", visit))?;
-        let args = counting(state, level, share, *backward).0;
-        r.for_all("take", Over::frontier(g, told).whole(), &lambdas.take, args)
-    }
-
-    /// Nodes that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
-    fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
-        let Driver { g, backward, state, heavy, any_heavy, front, told, lambdas, .. } = self;
-        let State { seen, visit, next, past, .. } = state;
-        let over = Over::frontier(g, front).whole();
-        if *any_heavy {
-            let lacking =
-                Args::new().reads_set("heavy", heavy).reads("past", past).reads("seen", seen);
-            let args = Args::new()
-                .reads("visit", visit)
-                .reads("past", past)
-                .reads("seen", seen)
-                .writes("next", next);
-            let how = Advance { backward: *backward, ..Advance::default() }.pull();
-            r.advance("ask", over, &lambdas.ask, args, how.only(&lambdas.lacks, lacking))?;
-            let args = counting(state, level, share, *backward).0.writes_set("news", told);
-            r.for_all("look", Over::frontier(g, heavy).whole(), &lambdas.look, args)?;
-        }
-        let (args, visit, past) = counting(state, level, share, *backward);
-        let args = args
-            .writes_set("news", told)
-            .reads_set("heavy", heavy)
-            .reads("visit", visit)
-            .reads("past", past);
-        r.for_all("hear", Over::nodes(g).whole(), &lambdas.hear, args)?;
-        r.for_all("forget", over, &lambdas.forget, Args::new().writes("visit", &mut state.visit))
-    }
-}
-
-/// What a node that counts what is new reads and writes; then `visit` and `past`.
-fn counting(
-    state: &mut State,
-    level: u32,
-    share: u64,
-    backward: bool,
-) -> (Args<'_>, &Replicated<u64>, &Replicated<u64>) {
-    let State { visit, next, seen, far, harmonic, reached, farthest, work, past, .. } = state;
-    let args = Args::new()
-        .scalar("backward", u32::from(backward))
-        .scalar("level", level)
-        .scalar("share", share)
-        .writes("next", next)
-        .writes("seen", seen)
-        .writes("far", far)
-        .writes("harmonic", harmonic)
-        .writes("reached", reached)
-        .writes("farthest", farthest)
-        .writes("work", work);
-    (args, visit, past)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lambdas_compile_without_a_gpu() {
-        if !crate::operator::has_nvrtc() {
-            return;
-        }
-        for lambda in [blank(), start(), long_row(), forget(), take(), hear(), look()] {
-            lambda.compile("sm_90").unwrap();
-        }
-        tell().compile("sm_90").unwrap();
-        ask().compile("sm_90").unwrap();
-        lacks().compile("sm_90").unwrap();
     }
 }
