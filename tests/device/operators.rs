@@ -11,7 +11,7 @@ use hivegraph::graph::Graph;
 use hivegraph::layout::Placement;
 use hivegraph::operator::{
     Advance, ArcLambda, Args, Direction, Fold, FoldLambda, Lambda, Order, Over, Random, Resident,
-    ResidentOptions,
+    ResidentOptions, lambda,
 };
 use std::sync::{Arc, Mutex};
 
@@ -1451,5 +1451,58 @@ fn a_nan_loses_to_every_number_in_folds_and_atomics() {
     };
     for (devices, answer) in on_all(program) {
         assert_eq!(answer, (1.0, 9998.0, vec![1.0, 998.0]), "{devices}");
+    }
+}
+
+/// Goes around as often as a draw says, so that the threads of a warp come out apart; two thirds join.
+#[lambda]
+fn some_join(v: u32, k: u32, most: Writes<u32>, some: Writes<NodeSet>) {
+    let mut left = Random::mix(v as u64 * 31_u64 + k as u64) % 11_u64;
+    let mut sum = 0_u32;
+    while left != 0_u64 {
+        sum += (Random::mix(left + v as u64) % 7_u64) as u32;
+        most.max(v % 100_u32, sum);
+        left -= 1_u64;
+    }
+    if sum % 3_u32 != 1_u32 {
+        some.insert(v);
+    }
+}
+
+/// On GPUs a warp took the threads of one branch for those of another, and waited for them without end.
+#[test]
+fn threads_that_come_apart_fill_sets() {
+    let n = 1u32 << 19;
+    let mix = |bits| Random::mix(bits);
+    let joins = |v: u32, k: u32| {
+        let left = mix(u64::from(v) * 31 + u64::from(k)) % 11;
+        (1..=left).map(|left| mix(left + u64::from(v)) % 7).sum::<u64>() % 3 != 1
+    };
+    let graph = Arc::new(graph_of(n as usize, &[(0, 1, 1.0)]));
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let counts = fleet.run(move |r| {
+            let mut most = r.replicated::<u32>("most", 100, MergeOp::Max)?;
+            let mut now = r.frontier("now", n as usize, MergeOp::Or)?;
+            let mut next = r.frontier("next", n as usize, MergeOp::Or)?;
+            now.words_mut().assign(&vec![u64::MAX; n as usize / 64])?;
+            (0..6u32)
+                .map(|k| {
+                    r.clear("next", &mut next)?;
+                    let args = Args::new().scalar("k", k).writes("most", &mut most);
+                    let args = args.writes_set("some", &mut next);
+                    r.for_all("some join", Over::frontier(&g, &now).whole(), &some_join(), args)?;
+                    std::mem::swap(&mut now, &mut next);
+                    r.count("now", &now)
+                })
+                .collect::<Result<Vec<u64>>>()
+        });
+        let (mut right, mut left) = (Vec::new(), (0..n).collect::<Vec<u32>>());
+        for k in 0..6 {
+            left.retain(|v| joins(*v, k));
+            right.push(left.len() as u64);
+        }
+        assert!(counts.unwrap().iter().all(|counts| *counts == right), "{devices}: {right:?}");
     }
 }
