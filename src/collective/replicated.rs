@@ -208,6 +208,15 @@ impl<T: Element> Replicated<T> {
         }
     }
 
+    /// Copies the first elements out, as many as `to` has.
+    pub(crate) fn copy_out(&self, to: &mut [T]) -> Result<()> {
+        match &self.data {
+            Data::Host(values) => to.copy_from_slice(&values[..to.len()]),
+            Data::Cuda(buffer) => buffer.read(0, to)?,
+        }
+        Ok(())
+    }
+
     /// Overwrites the values from host memory.
     ///
     /// # Errors

@@ -36,6 +36,14 @@ pub enum Column<'a> {
     Total(&'a [u64]),
     /// Nodes, written as ids of the input; `u32::MAX` is empty.
     Node(&'a [u32]),
+    /// Counts of 8 bits; `u8::MAX` is `inf`.
+    Count8(&'a [u8]),
+    /// Counts of 16 bits; `u16::MAX` is `inf`.
+    Count16(&'a [u16]),
+    /// Nodes, each in so many rows.
+    Each(&'a [u32], usize),
+    /// Nodes, all of them one after another, so many times.
+    Again(&'a [u32], usize),
 }
 
 /// What stands in one row of one column.
@@ -60,7 +68,30 @@ impl Column<'_> {
             | Column::Maybe(values)
             | Column::Value(values)
             | Column::Node(values) => values.len(),
+            Column::Count8(values) => values.len(),
+            Column::Count16(values) => values.len(),
+            Column::Each(nodes, times) | Column::Again(nodes, times) => nodes.len() * times,
         }
+    }
+
+    /// Whether the values are nodes.
+    fn is_nodes(&self) -> bool {
+        matches!(self, Column::Node(_) | Column::Each(..) | Column::Again(..))
+    }
+
+    /// The values as they lie in memory; `None` of nodes.
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(match self {
+            Column::F32(values) => bytemuck::cast_slice(values),
+            Column::F64(values) | Column::Distance(values) => bytemuck::cast_slice(values),
+            Column::Total(values) => bytemuck::cast_slice(values),
+            Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
+                bytemuck::cast_slice(values)
+            }
+            Column::Count8(values) => values,
+            Column::Count16(values) => bytemuck::cast_slice(values),
+            Column::Node(_) | Column::Each(..) | Column::Again(..) => return None,
+        })
     }
 
     fn cell(&self, row: usize) -> Cell {
@@ -71,6 +102,12 @@ impl Column<'_> {
             Column::F64(values) => Cell::F64(values[row]),
             Column::Total(values) => Cell::Whole(values[row]),
             Column::Value(values) => Cell::Whole(values[row].into()),
+            Column::Count8(values) if values[row] == u8::MAX => Cell::Infinite,
+            Column::Count8(values) => Cell::Whole(values[row].into()),
+            Column::Count16(values) if values[row] == u16::MAX => Cell::Infinite,
+            Column::Count16(values) => Cell::Whole(values[row].into()),
+            Column::Each(nodes, times) => Cell::Node(nodes[row / times]),
+            Column::Again(nodes, _) => Cell::Node(nodes[row % nodes.len()]),
             Column::Count(values) | Column::Maybe(values) | Column::Node(values) => {
                 match (self, values[row]) {
                     (Column::Count(_), u32::MAX) => Cell::Infinite,
@@ -88,7 +125,9 @@ impl Column<'_> {
             Column::F64(_) | Column::Distance(_) => "<f8",
             Column::Total(_) => "<u8",
             Column::Count(_) | Column::Maybe(_) | Column::Value(_) => "<u4",
-            Column::Node(_) => "<i8",
+            Column::Count8(_) => "|u1",
+            Column::Count16(_) => "<u2",
+            Column::Node(_) | Column::Each(..) | Column::Again(..) => "<i8",
         }
     }
 
@@ -103,13 +142,32 @@ impl Column<'_> {
             Column::Count(values) | Column::Maybe(values) | Column::Value(values) => {
                 bytes.extend(values[row].to_le_bytes());
             }
-            // As int64; -1 is no node. A name is its place in byte order, which is its row.
-            Column::Node(values) => bytes.extend(match values[row] {
-                u32::MAX => (-1i64).to_le_bytes(),
-                node => graph.input_id(node).to_le_bytes(),
-            }),
+            Column::Count8(values) => bytes.push(values[row]),
+            Column::Count16(values) => bytes.extend(values[row].to_le_bytes()),
+            Column::Node(values) => push_node(graph, values[row], bytes),
+            Column::Each(nodes, times) => push_node(graph, nodes[row / times], bytes),
+            Column::Again(nodes, _) => push_node(graph, nodes[row % nodes.len()], bytes),
         }
     }
+}
+
+/// As int64; -1 is no node. A name is its place in byte order, which is its row.
+fn push_node(graph: &Graph, node: u32, bytes: &mut Vec<u8>) {
+    bytes.extend(match node {
+        u32::MAX => (-1i64).to_le_bytes(),
+        node => graph.input_id(node).to_le_bytes(),
+    });
+}
+
+/// A matrix of values, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid<'a> {
+    /// The node of each row.
+    pub rows: &'a [u32],
+    /// The node of each column.
+    pub columns: &'a [u32],
+    /// `[rows, columns]`.
+    pub values: Column<'a>,
 }
 
 /// Rows and named columns.
@@ -120,6 +178,7 @@ pub struct Table<'a> {
     of_nodes: bool,
     /// Leading columns that `.npy` and `.txt` hold.
     array: usize,
+    grid: Option<Grid<'a>>,
 }
 
 impl<'a> Table<'a> {
@@ -138,7 +197,7 @@ impl<'a> Table<'a> {
         columns: impl IntoIterator<Item = (impl Into<String>, Column<'a>)>,
     ) -> Table<'a> {
         let columns = columns.into_iter().map(|(name, column)| (name.into(), column)).collect();
-        Table { columns, of_nodes: true, array: 1 }
+        Table { columns, of_nodes: true, array: 1, grid: None }
     }
 
     /// Rows as they stand.
@@ -149,6 +208,22 @@ impl<'a> Table<'a> {
     /// The same; `.npy` holds the first so many columns, of 64-bit floats, as an array `[n, columns]`.
     pub fn with_array(self, columns: usize) -> Table<'a> {
         Table { array: columns, ..self }
+    }
+
+    /// A row a value of `grid`: the nodes of its row and column, `ends`, and the value. `.npy` holds the matrix, `.npz` the matrix and
+    /// the nodes.
+    pub fn of_grid(ends: [&str; 2], name: &str, grid: Grid<'a>) -> Table<'a> {
+        let Grid { rows, columns, values } = grid;
+        let [outer, inner] = ends;
+        let each = Column::Each(rows, columns.len());
+        let again = Column::Again(columns, rows.len());
+        let all = Table::listed([(outer, each), (inner, again), (name, values)]);
+        Table { grid: Some(grid), ..all }
+    }
+
+    /// The matrix, if it is one.
+    pub fn grid(&self) -> Option<Grid<'a>> {
+        self.grid
     }
 
     fn rows(&self, graph: &Graph) -> usize {
@@ -170,8 +245,12 @@ impl<'a> Table<'a> {
             }));
         }
         let ids = self.of_nodes && format == ResultFormat::Npz
-            || self.columns.iter().any(|(_, column)| matches!(column, Column::Node(_)));
-        let ids = ids && matches!(format, ResultFormat::Npy | ResultFormat::Npz);
+            || self.columns.iter().any(|(_, column)| column.is_nodes());
+        let ids = match format {
+            ResultFormat::Npy => ids && self.grid.is_none(),
+            ResultFormat::Npz => ids,
+            _ => false,
+        };
         let largest = if ids { graph.id_range().1 } else { 0 };
         if largest > i64::MAX as u64 {
             return Err(Error::input(format!(
@@ -179,7 +258,7 @@ impl<'a> Table<'a> {
                 path.display()
             )));
         }
-        let array = format == ResultFormat::Npy && self.array > 1;
+        let array = format == ResultFormat::Npy && (self.array > 1 || self.grid.is_some());
         if self.columns.len() > 1 && !array && !format.holds_columns() {
             return Err(Error::input(format!(
                 "{}: holds one column, and there are {}; name a .csv or .npz",
@@ -198,8 +277,8 @@ impl<'a> Table<'a> {
 /// | `.csv`, `.tsv` | a header; `inf` for infinity, empty for what is not there |
 /// | `.jsonl` | an object a row; null for infinity and for what is not there |
 /// | `.txt` | the only column, a value a line |
-/// | `.npy` | the only column as an array `[n]`; nodes as int64, -1 for none; the largest number for an infinite count |
-/// | `.npz` | every column as such an array |
+/// | `.npy` | the only column as an array `[n]`; nodes as int64, -1 for none; the largest number for an infinite count; a matrix as `[rows, columns]` |
+/// | `.npz` | every column as such an array; of a matrix the nodes of rows and columns, and the matrix |
 /// | `.parquet` | every column, with the cargo feature `parquet`; null for what is not there |
 ///
 /// # Errors
@@ -233,10 +312,11 @@ pub(crate) fn write_table_as(
                 .map_or(Ok(()), |(_, column)| rows.push(column.cell(row), text))?;
             writeln!(text)
         }),
-        ResultFormat::Npy => {
-            rows.array(out, &table.columns[..table.array.min(table.columns.len())])
-        }
-        ResultFormat::Npz => rows.archive(out),
+        ResultFormat::Npy => match &table.grid {
+            Some(grid) => matrix(out, grid),
+            None => rows.array(out, &table.columns[..table.array.min(table.columns.len())]),
+        },
+        ResultFormat::Npz => rows.archive(out, table.grid.as_ref()),
         ResultFormat::Parquet => parquet::write(out, &rows),
     };
     if path == Path::new("-") { to_standard_output(write) } else { write_atomically(path, write) }
@@ -385,8 +465,8 @@ impl Rows<'_> {
         })
     }
 
-    /// An array a column, each a member of a zip archive, as `numpy.savez_compressed` writes it.
-    fn archive(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// An array a column, or the nodes and the matrix, each a member of a zip archive, as `numpy.savez_compressed` writes it.
+    fn archive(&self, out: &mut dyn Write, grid: Option<&Grid<'_>>) -> io::Result<()> {
         let mut zip = ZipWriter::new_stream(out);
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
@@ -394,10 +474,31 @@ impl Rows<'_> {
             .large_file(self.n >= 1 << 28);
         for column in &self.columns {
             zip.start_file(format!("{}.npy", column.0), options)?;
-            self.array(&mut zip, std::slice::from_ref(*column))?;
+            let (name, values) = column;
+            match (grid, values) {
+                (None, _) => self.array(&mut zip, std::slice::from_ref(*column))?,
+                (_, Column::Each(nodes, _) | Column::Again(nodes, _)) => {
+                    let ends = Rows { n: nodes.len(), columns: Vec::new(), ..*self };
+                    ends.array(&mut zip, &[(name.clone(), Column::Node(nodes))])?;
+                }
+                (Some(grid), _) => matrix(&mut zip, grid)?,
+            }
         }
         zip.finish()?.into_inner().flush()
     }
+}
+
+/// Bytes that are written at a time.
+const PIECE: usize = 1 << 24;
+
+/// `[rows, columns]`, as NumPy stores it.
+fn matrix(out: &mut dyn Write, grid: &Grid<'_>) -> io::Result<()> {
+    let Grid { rows, columns, values } = grid;
+    let shape = format!("({}, {})", rows.len(), columns.len());
+    out.write_all(&npy::header(values.kind(), &shape))?;
+    let values =
+        values.bytes().ok_or_else(|| io::Error::other("a matrix of nodes; this is a bug"))?;
+    values.chunks(PIECE).try_for_each(|piece| out.write_all(piece))
 }
 
 /// The shortest text that parses back to the same number; with an exponent where it would be long.
@@ -443,7 +544,7 @@ mod parquet {
     /// Ids may be names.
     fn physical(column: &Column<'_>, names: bool) -> Physical {
         match column {
-            Column::Node(_) if names => Physical::BYTE_ARRAY,
+            _ if names && column.is_nodes() => Physical::BYTE_ARRAY,
             Column::F32(_) => Physical::FLOAT,
             Column::F64(_) | Column::Distance(_) => Physical::DOUBLE,
             _ => Physical::INT64,

@@ -41,6 +41,7 @@ mod output;
 mod parquet;
 mod parsed;
 pub(crate) mod progress;
+mod row_file;
 mod rows;
 #[doc(hidden)]
 pub mod rubbish;
@@ -54,7 +55,7 @@ pub use crate::graph::options::{
     SelfLoops, Symmetrize, Weights,
 };
 pub(crate) use columns::write_table_as;
-pub use columns::{Column, Table, write_ids, write_table};
+pub use columns::{Column, Grid, Table, write_ids, write_table};
 pub use headline::headline;
 pub use labels::{Locations, read_locations};
 pub use native::check as check_native;
@@ -63,6 +64,7 @@ pub(crate) use native::{of_native_bytes, of_native_file};
 pub use node_weights::read_weights;
 pub use output::{ResultFormat, write_atomically};
 pub use parsed::Headline;
+pub(crate) use row_file::{RowFile, RowShape, Sum};
 pub(crate) use source::check_table;
 pub(crate) use uplink::Uplink;
 pub use writers::{check_writer, write_graph};

@@ -202,13 +202,7 @@ pub(super) fn read(path: &str, limit: Limit) -> Result<Bytes> {
         refuse_other(path, &metadata)?;
     }
     let bytes = if metadata.is_file() && metadata.len() > 0 {
-        // SAFETY: the map is read only. It lives as long as the parse, and for files that hold a graph's arrays as
-        // they are in memory as long as the graph. Should another program write to the file meanwhile, bytes change under who reads
-        // them: parsers check every value that they use, and a graph's indices are checked where they
-        // are used on the host (this program's writers replace files whole). Should it be cut short, the
-        // system ends this process, as it would a reader of any mapped file.
-        let map = unsafe { Mmap::map(&file) };
-        let map = map.map_err(|error| unreadable(path, &error))?;
+        let map = mapped(path, &file)?;
         let most = limit.of_file();
         if map.len() as u64 > most && !super::native::is_native(&map) {
             return Err(Error::input(format!("{path}: {}", limit.exceeded("the file", most))));
@@ -218,6 +212,21 @@ pub(super) fn read(path: &str, limit: Limit) -> Result<Bytes> {
         Bytes::Owned(drain(path, file, limit)?)
     };
     unpacked(path, bytes, limit)
+}
+
+/// A file of this program's, as it is.
+pub(super) fn read_own(path: &str) -> Result<Bytes> {
+    Ok(Bytes::Mapped(Arc::new(mapped(path, &open(path)?)?)))
+}
+
+fn mapped(path: &str, file: &File) -> Result<Mmap> {
+    // SAFETY: the map is read only. It lives as long as the parse, for files that hold a graph's arrays as they are in memory as long
+    // as the graph, and for a matrix as long as the answer. Should another program write to the file meanwhile, bytes change under who
+    // reads them: parsers check every value that they use, a graph's indices are checked where they are used on the host (this
+    // program's writers replace files whole), and of a matrix any bytes are values. Should it be cut short, the system ends this
+    // process, as it would a reader of any mapped file.
+    let map = unsafe { Mmap::map(file) };
+    map.map_err(|error| unreadable(path, &error))
 }
 
 /// All that comes through a pipe.
