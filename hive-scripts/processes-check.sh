@@ -41,6 +41,7 @@ own_options() {
     vn) echo "--seeds 1,5" ;;
     bc) echo "--sources connected:8:1" ;;
     closeness) echo "--sources connected:512:1" ;;
+    hops | distances) echo "--sources connected:64:1 --targets first:1000" ;;
     geo) echo "--locate 0.5:1" ;;
     filter) echo "--elements 3000000" ;;
     esac
@@ -104,7 +105,7 @@ since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 runs_of() {
     case $2:$1 in
     host:*) echo 40 ;;
-    *:kcore | *:katz | *:geo | *:closeness | *:cdlp | *:louvain) echo 150 ;;
+    *:kcore | *:katz | *:geo | *:closeness | *:hops | *:distances | *:cdlp | *:louvain) echo 150 ;;
     *:bc | *:pagerank | *:triangles) echo 800 ;;
     *) echo 3000 ;;
     esac

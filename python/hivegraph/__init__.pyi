@@ -419,6 +419,28 @@ def closeness(
 ) -> Result:
     """Closeness, harmonic centrality and eccentricity: how far every node is from the others. See help(hivegraph.closeness)."""
 
+def hops(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    targets: _Nodes | None = None,
+    dtype: float | str | None = None,
+    into: str | os.PathLike[str] | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """A matrix of distances in arcs, from several sources to several targets. See help(hivegraph.hops)."""
+
+def distances(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    targets: _Nodes | None = None,
+    precision: float | str | None = None,
+    into: str | os.PathLike[str] | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """A matrix of distances by weight, from several sources to several targets. See help(hivegraph.distances)."""
+
 def pagerank(
     graph: Any,
     *,

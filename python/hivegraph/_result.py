@@ -20,7 +20,8 @@ class Result:
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
     Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. Counts are -1 where there is none, as the
-    level of a node that is not reached; distances are inf there.
+    level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
+    and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path.
     """
 
     __slots__ = ("_answer", "_graph", "_columns", "_of_nodes", "_record", "__weakref__")
@@ -29,6 +30,10 @@ class Result:
         self._answer, self._graph, self._record = answer, graph, None
         self._columns = {name.replace("-", "_"): (means, column) for name, means, column in answer.columns()}
         self._of_nodes = graph is not None and answer.is_of_nodes()
+
+    @property
+    def _is_matrix(self):
+        return "distance" in self._columns and "target" in self._columns and not self._of_nodes
 
     @property
     def workload(self):
@@ -65,20 +70,29 @@ class Result:
         return self._graph._ids.of(values) if means == "node" and self._graph is not None else values
 
     def to_dict(self, name=None):
-        """One column, the first if none is named, as ``{id: value}``."""
+        """One column, the first if none is named, as ``{id: value}``; a matrix as ``{source: {target: value}}``."""
+        if self._is_matrix and name in (None, "distance"):
+            rows, columns = listed(self.named("source")), listed(self.named("target"))
+            return {row: dict(zip(columns, values)) for row, values in zip(rows, self["distance"].tolist())}
         values = self.named(name or self.columns[0]).tolist()
         ids = listed(self.ids) if self._of_nodes else range(len(values))
         return dict(zip(ids, values))
 
     def to_pandas(self):
-        """All columns as a table, its rows by id where they are nodes."""
+        """All columns as a table, its rows by id where they are nodes; a matrix as one, with the ids of sources and targets."""
         import pandas
+
+        if self._is_matrix:
+            rows, columns = (pandas.Index(self.named(end), name=end) for end in ("source", "target"))
+            return pandas.DataFrame(self["distance"], index=rows, columns=columns)
 
         columns = {name: self.named(name) for name in self._columns}
         return pandas.DataFrame(columns, index=pandas.Index(self.ids, name="node") if self._of_nodes else None)
 
     def top(self, k=10, name=None, *, smallest=False):
         """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
+        if self._is_matrix:
+            raise ValueError("a matrix has no ranking; look at result.distance")
         values = self[name or self.columns[0]]
         keys = values if smallest else -values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
         k = min(k, len(values))

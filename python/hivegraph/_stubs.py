@@ -30,6 +30,7 @@ _TYPES = {
     "N": "int | str | None",
     "BYTES": "int | str | None",
     "FILE": "str | os.PathLike[str] | dict[_Id, Any] | None",
+    "PATH": "str | os.PathLike[str] | None",
 }
 
 

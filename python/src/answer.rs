@@ -20,6 +20,8 @@ pub struct Column {
     _owner: Arc<dyn Any + Send + Sync>,
     at: usize,
     length: usize,
+    /// Columns of a matrix.
+    columns: Option<usize>,
     kind: &'static str,
     writable: bool,
 }
@@ -32,7 +34,12 @@ impl Column {
         length: usize,
         kind: &'static str,
     ) -> Column {
-        Column { _owner: owner, at, length, kind, writable: false }
+        Column { _owner: owner, at, length, columns: None, kind, writable: false }
+    }
+
+    /// The same as a matrix.
+    fn of_grid(self, columns: Option<usize>) -> Column {
+        Column { columns, ..self }
     }
 
     /// The same, to be written to as well.
@@ -62,9 +69,16 @@ impl Answer {
                 Values::Count(all) | Values::Maybe(all) => {
                     ("count", "<u4", all.as_ptr() as usize, all.len())
                 }
-                Values::Node(all) => ("node", "<u4", all.as_ptr() as usize, all.len()),
+                Values::Count8(all) => ("number", "|u1", all.as_ptr() as usize, all.len()),
+                Values::Count16(all) => ("number", "<u2", all.as_ptr() as usize, all.len()),
+                Values::Node(all) | Values::Each(all, _) | Values::Again(all, _) => {
+                    ("node", "<u4", all.as_ptr() as usize, all.len())
+                }
             };
-            (name.clone(), means, Column::new(self.0.clone(), at, length, kind))
+            let column = Column::new(self.0.clone(), at, length, kind);
+            let columns = table.grid().filter(|_| means != "node").map(|grid| grid.columns.len());
+            let means = if columns.is_some() { "number" } else { means };
+            (name.clone(), means, column.of_grid(columns))
         };
         table.columns().iter().map(column).collect()
     }
@@ -139,7 +153,10 @@ impl Column {
     fn __array_interface__(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
-        interface.set_item("shape", (self.length,))?;
+        match self.columns {
+            Some(columns) => interface.set_item("shape", (self.length / columns, columns))?,
+            None => interface.set_item("shape", (self.length,))?,
+        }
         interface.set_item("typestr", self.kind)?;
         interface.set_item("data", (self.at, !self.writable))?;
         Ok(interface.unbind())

@@ -126,6 +126,31 @@ def test_walks_have_a_row_each():
     assert visits == {"ann": 10, "bob": 10, "cid": 10}
 
 
+def test_matrices_have_a_row_a_source_and_a_column_a_target(rmat):
+    sources, targets = [3, 5], [1, 2, 9, 3]
+    right = cs.dijkstra(rmat.to_scipy(), indices=sources)[:, sorted(targets)]
+    found = hg.distances(rmat, sources, targets=targets, devices="host:2", verify=True)
+    assert found.verified == "yes" and found.distance.dtype == np.float32
+    assert np.array_equal(found.distance, right.astype(np.float32))
+    assert found.source.tolist() == sources and found.target.tolist() == sorted(targets)
+    table = found.to_pandas()
+    assert table.shape == (2, 4) and table.loc[5, 9] == found.to_dict()[5][9] == found.distance[1, 3]
+    hops = hg.hops(rmat, sources, targets=targets, dtype="u8", devices="host:2", verify=True)
+    arcs = cs.dijkstra(rmat.to_scipy(), indices=sources, unweighted=True)[:, sorted(targets)]
+    assert hops.distance.dtype == np.uint8
+    assert np.array_equal(hops.distance, np.where(np.isinf(arcs), 255, arcs))
+    with pytest.raises(ValueError, match="a matrix has no ranking"):
+        hops.top()
+
+
+def test_a_matrix_may_go_to_a_file(rmat, tmp_path):
+    path = tmp_path / "hops.npy"
+    found = hg.hops(rmat, into=path, devices="host:2")
+    assert np.array_equal(np.load(path), found.distance) and found.distance.shape == (rmat.nodes, rmat.nodes)
+    with pytest.raises(hg.InputError, match="end its name in .npy"):
+        hg.hops(rmat, into=tmp_path / "hops.csv")
+
+
 def test_places_may_be_a_dict():
     graph = hg.Graph.from_arcs(["a", "b", "c"], ["b", "c", "d"], directed=False)
     found = hg.geo(graph, labels={"a": (48.0, 2.0), "c": (48.0, 2.0)}, verify=True)

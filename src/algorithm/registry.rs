@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc, louvain, pagerank, scan, scc,
-    sssp, triangles, vn, walk,
+    bc, bfs, cc, cdlp, closeness, distances, filter, geo, hops, katz, kcore, lcc, louvain,
+    pagerank, scan, scc, sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -24,6 +24,8 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
     Workload::new::<closeness::ClosenessCentrality>(),
+    Workload::new::<hops::HopMatrix>(),
+    Workload::new::<distances::WeightMatrix>(),
     Workload::new::<pagerank::PageRank>(),
     Workload::new::<katz::Katz>(),
     Workload::new::<walk::RandomWalk>(),

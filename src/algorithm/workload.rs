@@ -135,6 +135,11 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// A file that the run itself writes, and its option.
+    fn writes(_config: &Self::Config) -> Option<(&'static str, &Path)> {
+        None
+    }
+
     /// A file that says where the graph's nodes are, to be read with the graph.
     fn places(_config: &Self::Config) -> Option<PlacesFile> {
         None
@@ -442,6 +447,8 @@ pub(crate) trait Untyped: Sync {
 pub(crate) struct Asks {
     /// Files that a run reads beside the graph, and the option of each.
     pub files: Vec<(&'static str, PathBuf)>,
+    /// A file that the run itself writes, and its option.
+    pub writes: Option<(&'static str, PathBuf)>,
     /// A file that says where nodes are.
     pub places: Option<PlacesFile>,
     /// The option that makes results more than one column.
@@ -496,6 +503,7 @@ impl<A: Algorithm> Untyped for Entry<A> {
         let files = A::files(&config).into_iter().map(|(option, path)| (option, path.into()));
         Asks {
             files: files.collect(),
+            writes: A::writes(&config).map(|(option, path)| (option, path.into())),
             places: A::places(&config),
             several: A::several(&config),
             array_columns: A::array_columns(&config),

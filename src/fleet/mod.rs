@@ -244,6 +244,11 @@ impl Fleet {
         self.rendezvous.processes().map(|members| &members.links)
     }
 
+    /// Whether it is of one process.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.links().is_none()
+    }
+
     /// What all processes have of something, one after another, by number.
     ///
     /// # Errors

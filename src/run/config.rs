@@ -297,12 +297,22 @@ impl RunConfig {
         if let Some(path) = &self.json {
             writable("--json", path)?;
         }
-        // A result must replace neither what the run reads nor the other result.
+        if let Some((option, path)) = &asks.writes {
+            writable(option, path)?;
+            if path.extension().is_none_or(|end| end != "npy") {
+                let path = path.display();
+                return Err(Error::input(format!(
+                    "{option} {path}: it is a NumPy array; end its name in .npy"
+                )));
+            }
+        }
+        // A result must replace neither what the run reads nor another result.
         let graph = self.graph.as_ref().map(|graph| ("the graph".to_string(), Path::new(graph)));
         let output = self.output.as_deref().map(|path| ("--output".to_string(), path));
         let files = asks.files.iter();
         let files = files.map(|(option, path)| (format!("the file of {option}"), path.as_path()));
-        self.check_beside(&graph.into_iter().chain(files).chain(output).collect::<Vec<_>>())
+        let own = asks.writes.as_ref().map(|(option, path)| (*option, path.as_path()));
+        self.check_beside(&graph.into_iter().chain(files).chain(output).collect::<Vec<_>>(), own)
     }
 
     /// How `--output` is written, where there is one: as `--output-format` says, else by its ending.
@@ -330,15 +340,15 @@ impl RunConfig {
 
     /// Refuses to write a result to the file that the options were read from.
     pub(crate) fn check_kept(&self, options: &Path) -> Result<()> {
-        self.check_beside(&[("the file of --config".into(), options)])
+        self.check_beside(&[("the file of --config".into(), options)], None)
     }
 
-    /// A result must replace none of these files.
-    fn check_beside(&self, files: &[(String, &Path)]) -> Result<()> {
+    /// A result, `own` of the workload among them, must replace none of these files.
+    fn check_beside(&self, files: &[(String, &Path)], own: Option<(&str, &Path)>) -> Result<()> {
         let json = self.json.as_deref().filter(|path| *path != Path::new("-"));
         let output = self.output.as_deref().filter(|_| !self.output_is_standard());
         let output = output.map(|path| ("--output", path));
-        for (flag, path) in [json.map(|path| ("--json", path)), output].into_iter().flatten() {
+        for (flag, path) in [json.map(|path| ("--json", path)), output, own].into_iter().flatten() {
             let clash = files.iter().find(|(other, file)| {
                 other != flag && place(path).is_some_and(|place_of| place(file) == Some(place_of))
             });

@@ -8,6 +8,7 @@ mod bc;
 mod cdlp;
 mod closeness;
 mod contract;
+mod distances;
 mod filter;
 mod geo;
 mod katz;

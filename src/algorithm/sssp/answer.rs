@@ -340,10 +340,10 @@ fn followed<D: Length>(
 }
 
 /// 2^24: f32 holds every whole number up to here, and not the next one.
-const WHOLE: f32 = 16_777_216.0;
+pub(crate) const WHOLE: f32 = 16_777_216.0;
 
 /// Whether every weight is a whole number; an arc without one counts 1.
-fn weights_are_whole(graph: &Graph) -> bool {
+pub(crate) fn weights_are_whole(graph: &Graph) -> bool {
     graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0))
 }
 

@@ -94,6 +94,12 @@ impl Workspace {
         [self.arrays.scan_node.pointer(), self.arrays.scan_dist.pointer()]
     }
 
+    /// The next search has this seed alone; a workspace of one seed.
+    pub fn begin_at(&mut self, label: u32, active: usize) -> Result<()> {
+        self.all_active = (label as usize) < active;
+        self.arrays.seeds.upload(&[label])
+    }
+
     /// All distances infinite, the seeds 0 and in the frontier.
     pub fn reset(&mut self, device: &CudaDevice, graph: &DeviceWeighted, s: &State) -> Result<()> {
         let [dist, front, _] = pointers(s)?;

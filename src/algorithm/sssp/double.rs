@@ -18,7 +18,7 @@ use crate::device::{CudaDevice, DeviceBuffer, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::memory::{CONTROL, DeviceArray, GraphShape};
-use crate::layout::{DeviceWeighted, TileFacts, WeightedLayout};
+use crate::layout::{DeviceWeighted, TileFacts, WeightedGraph, WeightedLayout};
 use bytemuck::Zeroable;
 
 /// Windows of so many mean weights on graphs that are not flat: narrow, as what is relaxed too early is relaxed again.
@@ -51,16 +51,8 @@ pub(super) fn program(
     question: &Question,
     widths: Widths,
 ) -> Result<ReplicaAnswer<Found>> {
-    let (rank, layout, run) = (r.rank(), &question.graph.layout, &question.config.run);
-    let state = State::allocate(r, layout.nodes)?;
-    let cuda = |device: &mut _| {
-        let arcs = layout.out.arc_count();
-        Workspace::new(device, question.graph.on_device(rank)?, arcs, &question.seeds, widths)
-    };
-    let words = layout.nodes.div_ceil(64);
-    let engine = Engine::new(r, cuda, || Ok(vec![0; words]))?;
-    let mut search = Driver { question, widths, state, engine };
-    let measured = timed(r, run, &mut search)?;
+    let mut search = Driver::new(r, question, widths)?;
+    let measured = timed(r, &question.config.run, &mut search)?;
     let (delta, tiles) = match search.engine.workspace() {
         Some(Workspace { way: Way::Tiles(search, width), .. }) => (*width, Some(search.facts())),
         _ => (widths.near_far, None),
@@ -69,17 +61,42 @@ pub(super) fn program(
     ReplicaAnswer::new(measured, read)
 }
 
-struct Driver<'a> {
-    question: &'a Question,
+pub(super) struct Driver<'a> {
+    graph: &'a WeightedGraph,
+    /// Labels.
+    seeds: Vec<u32>,
     widths: Widths,
-    state: State,
+    pub state: State,
     /// On the host the nodes to begin with, as bits.
     engine: Engine<Workspace, Vec<u64>>,
 }
 
+impl<'a> Driver<'a> {
+    pub fn new(r: &mut Replica, question: &'a Question, widths: Widths) -> Result<Driver<'a>> {
+        let Question { graph, seeds, .. } = question;
+        let (rank, layout) = (r.rank(), &graph.layout);
+        let state = State::allocate(r, layout.nodes)?;
+        let arcs = layout.out.arc_count();
+        let cuda =
+            |device: &mut _| Workspace::new(device, graph.on_device(rank)?, arcs, seeds, widths);
+        let words = layout.nodes.div_ceil(64);
+        let engine = Engine::new(r, cuda, || Ok(vec![0; words]))?;
+        Ok(Driver { graph, seeds: seeds.clone(), widths, state, engine })
+    }
+
+    /// Where the next search begins.
+    pub fn begin_at(&mut self, label: u32) -> Result<()> {
+        self.seeds = vec![label];
+        match &self.engine {
+            Engine::Cuda(workspace) => workspace.seeds.upload(&[label]),
+            Engine::Host(_) => Ok(()),
+        }
+    }
+}
+
 impl Run for Driver<'_> {
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
-        let (Question { graph, seeds, .. }, rank) = (self.question, r.rank());
+        let (graph, seeds, rank) = (self.graph, &self.seeds, r.rank());
         self.engine.with(
             r,
             &mut self.state.dist,
@@ -92,7 +109,7 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let (Question { graph, seeds, .. }, rank) = (self.question, r.rank());
+        let (graph, seeds, rank) = (self.graph, &self.seeds, r.rank());
         let delta = self.widths.near_far.into();
         let name = match self.engine.workspace() {
             Some(Workspace { way: Way::Tiles(..), .. }) => "step tiles in f64",
@@ -273,7 +290,7 @@ impl Workspace {
 
 replicated_arrays! {
     /// The replicated state, for so many nodes.
-    struct State of usize {
+    pub(super) struct State of usize {
         /// `[n]`, by label.
         dist: Replicated<f64> = "dist in f64", Min, |nodes| *nodes;
     }

@@ -140,22 +140,22 @@ fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAn
     ReplicaAnswer::new(measured, read)
 }
 
-struct Driver<'a> {
+pub(super) struct Driver<'a> {
     graph: &'a WeightedGraph,
     /// Labels.
-    seeds: &'a [u32],
+    seeds: Vec<u32>,
     plan: Plan,
     thresholds: Thresholds,
     /// Everybody's `dist`, `front` and `next`, and the lists of what others found.
     together: Together<5>,
     /// Where pulls are cut.
     changes: Option<Changes>,
-    state: State,
+    pub state: State,
     engine: Engine<Workspace, ()>,
 }
 
 impl<'a> Driver<'a> {
-    fn new(r: &mut Replica, question: &'a Question, plan: Plan) -> Result<Driver<'a>> {
+    pub fn new(r: &mut Replica, question: &'a Question, plan: Plan) -> Result<Driver<'a>> {
         let Question { graph, seeds, config } = question;
         let (rank, world, layout) = (r.rank(), r.world(), &graph.layout);
         let changes = match plan {
@@ -192,13 +192,23 @@ impl<'a> Driver<'a> {
             pull_above: arcs(config.turns.pull_above),
             push_below: arcs(config.turns.push_below),
         };
+        let seeds = seeds.clone();
         Ok(Driver { graph, seeds, plan, thresholds, together, changes, state, engine })
+    }
+
+    /// Where the next search begins.
+    pub fn begin_at(&mut self, label: u32) -> Result<()> {
+        self.seeds = vec![label];
+        match &mut self.engine {
+            Engine::Cuda(workspace) => workspace.begin_at(label, self.graph.layout.active),
+            Engine::Host(()) => Ok(()),
+        }
     }
 }
 
 impl Run for Driver<'_> {
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
-        let (graph, seeds, rank) = (self.graph, self.seeds, r.rank());
+        let (graph, seeds, rank) = (self.graph, &self.seeds, r.rank());
         self.engine.with(
             r,
             &mut self.state,

@@ -38,6 +38,7 @@
 //! **Source.** Davidson, Baxter, Garland, Owens, "Work-efficient parallel GPU methods for single-source shortest paths",
 //! IPDPS 2014 (near-far); Beamer, Asanovic, Patterson, SC 2012 (push and pull); the HIVE phase-2 report (replicas, merges).
 
+mod alone;
 mod answer;
 mod cuda;
 mod double;
@@ -45,7 +46,9 @@ mod driver;
 mod host;
 mod plan;
 
+pub(crate) use alone::{Alone, Each, Reached};
 pub use answer::{Ranked, ShortestPaths, best_ranked, ranking};
+pub(crate) use answer::{WHOLE, weights_are_whole};
 pub(crate) use cuda::{arrays, state_bytes};
 pub(crate) use driver::search;
 

@@ -1,0 +1,255 @@
+//! Distances by weight from several sources to several targets: a matrix.
+//!
+//! **Definition.** distance(s, v) is dist(v) of [shortest paths](super::sssp) from source s, in f32 or in f64: the same bits as a search
+//! from s alone finds. It is 0 if they are the same node, infinite where there is no path.
+//!
+//! **Idea.** Where degrees are flat and small, so that paths are long and a search alone leaves a GPU idle, GPUs search from 256 sources
+//! together (`windows.rs`). Elsewhere, and in f64, the searches of `sssp` come one after another (`single.rs`): they fill a GPU, or all
+//! threads of a host.
+//!
+//! **Replicas.** Sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged. With
+//! `--merge redundant` each searches from all sources.
+//!
+//! **Arrays.** Those of `sssp`, `labels: [targets] u32` and `rows: [some sources, targets] f32 or f64`. Or `dist: [n, 256] f32`, `fallen,
+//! telling: [n, 4] u64`, `before, least, after: [256] f32`, `targets: [targets] u32` and `rows: [256, targets] f32`. Each replica's own.
+//!
+//! **Source.** That of `sssp`; of windows Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", J. Algorithms 49,
+//! 2003; of bits for sources that of `lanes.rs`.
+
+mod single;
+mod windows;
+
+use super::frame::ReplicaAnswer;
+use super::matrix::{
+    DistanceMatrix, Ends, MatrixValues, SEARCHES, WINDOWS, check_into, file_of, is_dealt, most_of,
+};
+use super::sssp::{self, Each, WHOLE, weights_are_whole};
+use super::start::files_of;
+use super::workload::{Algorithm, Query, Request, config, run};
+use super::{Measured, MergeMode, Precision, RunOptions, Seeds};
+use crate::error::Result;
+use crate::fleet::Fleet;
+use crate::graph::Graph;
+use crate::io::RowFile;
+use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::{Form, Prepared, WeightedGraph};
+use crate::operator;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use single::Width;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The workload.
+pub struct WeightMatrix;
+
+/// What a matrix of distances by weight is asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DistancesConfig {
+    /// The nodes of the rows, from which paths lead: all | random:N:SEED | connected:N:SEED (of those with out-arcs to others) |
+    /// 0,5,17 | first:N | file:PATH [default: all].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub sources: Option<Seeds>,
+    /// The nodes of the columns, to which paths lead, in the same way [default: all].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
+    pub targets: Option<Seeds>,
+    /// Width of distances: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a distance reaches
+    /// 2^24; f64 where a sum may be more than f32 holds) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
+    pub precision: Precision,
+    /// Writes rows to this .npy as they are found, in place of holding them in memory; auto is then f64 wherever a sum of whole
+    /// numbers may reach 2^24. Until all are there it is PATH.part, with a list in PATH.rows, and the same command goes on with it.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PATH"))]
+    pub into: Option<PathBuf>,
+    /// How the workload runs.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub run: RunOptions,
+}
+
+config!(DistancesConfig);
+
+/// Distances by weight from several sources to several targets.
+///
+/// # Errors
+/// [`crate::Error::Input`] for nodes that the graph does not have or that come twice; [`crate::Error::Machine`] where a matrix takes
+/// more memory than there is; [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when `compare` finds answers that
+/// differ.
+pub fn distances(
+    fleet: &Fleet,
+    graph: &Prepared,
+    config: &DistancesConfig,
+) -> Result<DistanceMatrix> {
+    run::<WeightMatrix>(fleet, graph, config)
+}
+
+impl Algorithm for WeightMatrix {
+    type Config = DistancesConfig;
+    type Start = Ends;
+    type Answer = DistanceMatrix;
+    const NAME: &'static str = "distances";
+    const ABOUT: &'static str =
+        "A matrix of distances by weight, from several sources to several targets";
+    const EXAMPLES: [&'static str; 2] = [
+        "hive run distances --graph road:6 --output distances.npy",
+        "hive run distances --graph web.mtx --sources 1,5 --targets file:targets.txt --output distances.csv",
+    ];
+    const FORM: Form = Form::Weighted;
+    const KERNELS: &'static [&'static str] = &["sssp.cu"];
+
+    fn start(config: &DistancesConfig, graph: &Graph) -> Result<Ends> {
+        let bytes = match (&config.into, config.precision) {
+            (Some(_), _) => 0,
+            (None, Precision::F64) => 8,
+            (None, _) => 4,
+        };
+        Ends::new([&config.sources, &config.targets], graph, bytes)
+    }
+
+    fn started(start: &Ends, graph: &Graph) -> String {
+        start.told(graph)
+    }
+
+    fn array_columns(_: &DistancesConfig) -> usize {
+        2
+    }
+
+    fn files(config: &DistancesConfig) -> Vec<(&'static str, &Path)> {
+        files_of([("--sources", &config.sources), ("--targets", &config.targets)])
+    }
+
+    fn writes(config: &Self::Config) -> Option<(&'static str, &Path)> {
+        config.into.as_deref().map(|path| ("--into", path))
+    }
+
+    fn folder(config: &DistancesConfig) -> Option<String> {
+        config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
+    }
+
+    fn arrays(shape: &GraphShape, config: &DistancesConfig, world: usize) -> Vec<DeviceArray> {
+        let nodes = shape.nodes as usize;
+        let ends = [&config.sources, &config.targets].map(|chosen| most_of(chosen, nodes));
+        let mut all = sssp::arrays(shape, world);
+        all.extend(single::arrays(ends, config.precision == Precision::F64, world));
+        let dealt = world > 1 && config.run.merge != MergeMode::Redundant;
+        if shape.flat && are_many(ends[0], if dealt { world } else { 1 }) {
+            all.extend(memory::general(shape));
+            all.extend(operator::arrays(shape));
+            all.extend(windows::arrays(nodes, ends, world));
+        }
+        all
+    }
+
+    fn solve(request: Request<Self>) -> Result<DistanceMatrix> {
+        let Request { fleet, graph, query, run, extras } = request;
+        let (rows, config) = (graph.weighted(fleet)?, &query.config);
+        let into = config.into.as_deref();
+        check_into(fleet, into, (run, extras))?;
+        let searched = Searched { fleet, graph, query, run, rows: &rows };
+        match config.precision {
+            Precision::F32 => searched.in_f32(),
+            Precision::F64 => searched.in_f64(),
+            Precision::Auto if may_overflow(&rows) => searched.in_f64(),
+            // Rows that are in a file stay as they are.
+            Precision::Auto if into.is_some() && may_round(&query.graph, &rows) => {
+                searched.in_f64()
+            }
+            Precision::Auto => match searched.in_f32()? {
+                found if is_rounded(&query.graph, &found.values) => searched.in_f64(),
+                found => Ok(found),
+            },
+        }
+    }
+}
+
+/// What all replicas are told.
+#[derive(Clone)]
+struct Asked {
+    ends: Ends,
+    /// Where rows go, if not into memory.
+    file: Option<Arc<RowFile>>,
+    /// Replicas have a slice of the rows each, else all.
+    dealt: bool,
+}
+
+/// A question on its way to an answer.
+struct Searched<'a> {
+    fleet: &'a Fleet,
+    graph: &'a Prepared,
+    query: &'a Query<WeightMatrix>,
+    run: &'a RunOptions,
+    rows: &'a Arc<WeightedGraph>,
+}
+
+impl Searched<'_> {
+    fn in_f32(&self) -> Result<DistanceMatrix> {
+        let Searched { fleet, graph, query, run, rows } = self;
+        let parts = if is_dealt(fleet, run) { fleet.world() } else { 1 };
+        let many = are_many(query.start.sources.len(), parts);
+        if fleet.info().backend != "cuda" || !rows.layout.flat || !many {
+            return self.one_by_one::<f32>(false);
+        }
+        let (general, mean, run) = (graph.general(fleet)?, rows.layout.mean_weight, (*run).clone());
+        let asked = self.asked::<f32>()?;
+        let (file, dealt) = (asked.file.clone(), asked.dealt);
+        let program = move |r: &mut _| windows::program(r, &general, (&asked, mean), &run);
+        let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
+        self.found::<f32>((parts, file, dealt), (WINDOWS, measured))
+    }
+
+    fn in_f64(&self) -> Result<DistanceMatrix> {
+        self.one_by_one::<f64>(true)
+    }
+
+    fn one_by_one<T: Width>(&self, double: bool) -> Result<DistanceMatrix> {
+        let Searched { fleet, run, rows, .. } = self;
+        let (each, run) = (Each::new(fleet, (*rows).clone(), double), (*run).clone());
+        let asked = self.asked::<T>()?;
+        let (file, dealt) = (asked.file.clone(), asked.dealt);
+        let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
+        let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
+        self.found::<T>((parts, file, dealt), (SEARCHES, measured))
+    }
+
+    fn asked<T: Width>(&self) -> Result<Asked> {
+        let (ends, into) = (self.query.start.clone(), self.query.config.into.as_deref());
+        let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &self.query.graph))?;
+        Ok(Asked { ends, file, dealt: is_dealt(self.fleet, self.run) })
+    }
+
+    fn found<T: Width>(
+        &self,
+        found: (Vec<MatrixValues>, Option<Arc<RowFile>>, bool),
+        how: (&'static str, Measured),
+    ) -> Result<DistanceMatrix> {
+        DistanceMatrix::of::<T>(self.fleet, (&self.query.start, &self.query.graph), found, how)
+    }
+}
+
+/// Sources of a replica from which searching from all together takes less time than from each.
+const MANY: usize = 16;
+
+/// Whether so many sources are worth it, dealt to so many replicas.
+fn are_many(sources: usize, parts: usize) -> bool {
+    sources / parts >= MANY
+}
+
+/// Whether a sum of weights may be more than f32 holds.
+fn may_overflow(graph: &Arc<WeightedGraph>) -> bool {
+    let layout = &graph.layout;
+    layout.mean_weight * layout.out.arc_count() as f64 > f64::from(f32::MAX)
+}
+
+/// Whether they might be.
+fn may_round(graph: &Graph, rows: &WeightedGraph) -> bool {
+    let layout = &rows.layout;
+    layout.mean_weight * layout.out.arc_count() as f64 >= WHOLE.into() && weights_are_whole(graph)
+}
+
+/// Whether sums in f32 that should be whole numbers may not be exact.
+fn is_rounded(graph: &Graph, values: &MatrixValues) -> bool {
+    let MatrixValues::F32(all) = values else { return false };
+    all.par_iter().any(|value| *value >= WHOLE && value.is_finite()) && weights_are_whole(graph)
+}

@@ -1,0 +1,198 @@
+//! One search after another, whose distances become rows of a matrix.
+
+use super::Asked;
+use crate::algorithm::RunOptions;
+use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
+use crate::algorithm::matrix::{Cell, Ends, Kept, MatrixValues, hash_of_all, part};
+use crate::algorithm::same::Words;
+use crate::algorithm::sssp::{Alone, Each, Reached};
+use crate::collective::{Element, Replicated};
+use crate::error::{Error, Result};
+use crate::fleet::Replica;
+use crate::layout::memory::DeviceArray;
+use crate::operator::{Args, Lambda, Over, lambda};
+use std::ops::Range;
+
+/// Values that are copied from a GPU at a time, at least, where a row has fewer.
+const AT_ONCE: usize = 1 << 25;
+
+replicated_arrays! {
+    /// What searches leave, for so many targets and rows.
+    struct State<T> of (usize, usize) {
+        /// `[targets]` where their distances lie.
+        labels: Replicated<u32> = "labels", Gather, |s| s.0;
+        /// `[rows, targets]` distances.
+        rows: Replicated<T> = "rows", Gather, |s| s.0 * s.1;
+    }
+}
+
+/// Rows that are copied from a GPU together.
+fn together([sources, targets]: [usize; 2]) -> usize {
+    (AT_ONCE / targets.max(1)).clamp(1, sources.max(1))
+}
+
+/// Device arrays of one of `world` replicas, for so many sources and targets.
+pub(super) fn arrays(ends: [usize; 2], double: bool, world: usize) -> Vec<DeviceArray> {
+    let sizes = (ends[1], together(ends));
+    if double { State::<f64>::list(sizes, world) } else { State::<f32>::list(sizes, world) }
+}
+
+/// The distance of target i in a row that begins at `first`.
+#[lambda]
+fn put(i: u64, labels: Reads<u32>, reached: Reads<f32>, first: u64, rows: Writes<f32>) {
+    rows[first + i] = reached[labels[i]];
+}
+
+/// The same in 64 bits.
+#[lambda]
+fn put_double(i: u64, labels: Reads<u32>, reached: Reads<f64>, first: u64, rows: Writes<f64>) {
+    rows[first + i] = reached[labels[i]];
+}
+
+/// Distances of a width.
+pub(super) trait Width: Cell + Element {
+    fn lambda() -> Lambda<()>;
+
+    /// What a search of this width has found.
+    fn reached(found: Reached<'_>) -> Result<&Replicated<Self>>;
+}
+
+impl Width for f32 {
+    fn lambda() -> Lambda<()> {
+        put()
+    }
+
+    fn reached(found: Reached<'_>) -> Result<&Replicated<f32>> {
+        match found {
+            Reached::F32(all) => Ok(all),
+            Reached::F64(_) => Err(other_width()),
+        }
+    }
+}
+
+impl Width for f64 {
+    fn lambda() -> Lambda<()> {
+        put_double()
+    }
+
+    fn reached(found: Reached<'_>) -> Result<&Replicated<f64>> {
+        match found {
+            Reached::F64(all) => Ok(all),
+            Reached::F32(_) => Err(other_width()),
+        }
+    }
+}
+
+fn other_width() -> Error {
+    Error::machine("distances of another width than was searched for; this is a bug")
+}
+
+/// The program of one replica: its rows.
+pub(super) fn program<T: Width>(
+    r: &mut Replica,
+    each: &Each,
+    asked: &Asked,
+    run: &RunOptions,
+) -> Result<ReplicaAnswer<MatrixValues>> {
+    let Asked { ends: Ends { sources, targets }, file, dealt } = asked;
+    let label = |node: &u32| each.graph().layout.label(*node);
+    let alone = each.on(r)?;
+    let at_once = together([sources.len(), targets.len()]);
+    let mut state = State::<T>::allocate(r, (targets.len(), at_once))?;
+    state.labels.assign(&targets.iter().map(label).collect::<Vec<_>>())?;
+    let own = part(sources.len(), *dealt, (r.rank(), r.world()));
+    let kept = Kept::new(own, targets.len(), at_once, file.clone())?;
+    let (labels, put) = (sources.iter().map(label).collect(), T::lambda());
+    let (compared, hash) = ([run.compare, *dealt], [0; 2]);
+    let mut driver = Driver::<T> {
+        alone,
+        labels,
+        state,
+        targets: targets.len(),
+        at_once,
+        put,
+        kept,
+        compared,
+        hash,
+    };
+    let measured = timed(r, run, &mut driver)?;
+    let found = driver.kept.brought(r, *dealt);
+    ReplicaAnswer::new(measured, || Ok(found))
+}
+
+/// One run, to be repeated.
+struct Driver<'a, T: Width> {
+    alone: Alone<'a>,
+    /// Of the sources.
+    labels: Vec<u32>,
+    state: State<T>,
+    targets: usize,
+    at_once: usize,
+    put: Lambda<()>,
+    /// The rows of this replica.
+    kept: Kept<T>,
+    /// Whether answers are compared; whether replicas have slices.
+    compared: [bool; 2],
+    /// Of all rows of all replicas.
+    hash: [u32; 2],
+}
+
+impl<T: Width> Run for Driver<'_, T> {
+    fn meet(&mut self, r: &mut Replica) -> Result<()> {
+        self.put(r, 0, 0..0)
+    }
+
+    fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        for sources in self.kept.lacking(self.at_once) {
+            for (row, source) in sources.clone().enumerate() {
+                self.alone.search(r, log, self.labels[source])?;
+                self.put(r, row, 0..self.targets)?;
+            }
+            let Driver { state, kept, .. } = self;
+            operators((r, log, "step rows"), |r| {
+                r.settle()?;
+                kept.put(sources, |to| state.rows.copy_out(to))
+            })?;
+            log.book("step rows", (0, 0), (0, 0), "none");
+        }
+        let rows = bytemuck::cast_slice(self.kept.values());
+        self.hash = hash_of_all(r, rows, self.labels.len(), self.compared)?;
+        Ok(())
+    }
+
+    fn answer(&self) -> Vec<Words<'_>> {
+        vec![Words::Host(&self.hash)]
+    }
+}
+
+impl<T: Width> Driver<'_, T> {
+    /// What the last search has found of these targets, as row number `row`.
+    fn put(&mut self, r: &mut Replica, row: usize, targets: Range<usize>) -> Result<()> {
+        let State { labels, rows } = &mut self.state;
+        let args = Args::new()
+            .reads("labels", labels)
+            .reads("reached", T::reached(self.alone.reached())?)
+            .scalar("first", (row * self.targets) as u64)
+            .writes("rows", rows);
+        r.for_all("put", Over::range(targets), &self.put, args)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lambdas_compile_without_a_gpu() {
+        if !crate::operator::has_nvrtc() {
+            return;
+        }
+        put().compile("sm_90").unwrap();
+        put_double().compile("sm_90").unwrap();
+    }
+}

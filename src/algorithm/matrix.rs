@@ -1,0 +1,513 @@
+//! Distances from several sources to several targets, as a matrix: which rows and columns it has, and what is said of it.
+
+use super::lanes::WORDS;
+use super::measure::Measured;
+use super::workload::{Algorithm, Answer, Checked, Query, fields};
+use super::{MergeMode, RunOptions, Seeds};
+use crate::error::{Error, Result};
+use crate::fleet::{Fleet, Replica};
+use crate::graph::Graph;
+use crate::graph::array::Array;
+use crate::io::{Column, Grid, RowFile, RowShape, Sum, Table};
+use crate::units::plural;
+use crate::verify::{self, Checker};
+use bytemuck::Pod;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use std::ops::{Deref, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Strategies.
+pub(super) const LEVELS: &str = "levels";
+pub(super) const WINDOWS: &str = "windows";
+pub(super) const SEARCHES: &str = "searches";
+
+/// Rows and columns.
+#[derive(Clone)]
+pub struct Ends {
+    /// Nodes, by rising input id.
+    pub(super) sources: Vec<u32>,
+    /// The same.
+    pub(super) targets: Vec<u32>,
+}
+
+impl Ends {
+    /// All nodes, where none are chosen. A value takes so many `bytes` of memory.
+    pub(super) fn new(
+        [sources, targets]: [&Option<Seeds>; 2],
+        graph: &Graph,
+        bytes: usize,
+    ) -> Result<Ends> {
+        let nodes = |option, chosen: &Option<Seeds>| -> Result<Vec<u32>> {
+            let mut nodes = chosen.as_ref().unwrap_or(&Seeds::All).resolve_of(option, graph)?;
+            nodes.sort_unstable_by_key(|node| graph.rank(*node));
+            Ok(nodes)
+        };
+        let (sources, targets) = (nodes("--sources", sources)?, nodes("--targets", targets)?);
+        // Twice: replicas bring parts, which become one.
+        let values = sources.len() as u64 * targets.len() as u64;
+        crate::memory::room("a matrix of distances", values.saturating_mul(2 * bytes as u64))?;
+        Ok(Ends { sources, targets })
+    }
+
+    /// As it follows the graph's name in a summary.
+    pub(super) fn told(&self, graph: &Graph) -> String {
+        let to = match self.targets.len() == graph.nodes() {
+            true => String::new(),
+            false => format!(" to {}", plural(self.targets.len() as u64, "target")),
+        };
+        match self.sources.len() == graph.nodes() {
+            true => to,
+            false => super::from_nodes(&self.sources, "source", graph) + &to,
+        }
+    }
+}
+
+/// How many nodes a choice has at most, of so many.
+pub(super) fn most_of(chosen: &Option<Seeds>, nodes: usize) -> usize {
+    match chosen {
+        Some(Seeds::List(ids)) => ids.len(),
+        Some(
+            Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. },
+        ) => *count as usize,
+        Some(Seeds::File(_) | Seeds::All) | None => nodes,
+    }
+}
+
+/// Whether replicas have parts of their own.
+pub(super) fn is_dealt(fleet: &Fleet, run: &RunOptions) -> bool {
+    fleet.world() > 1 && run.merge != MergeMode::Redundant
+}
+
+/// What replica `rank` does of so many equal parts.
+pub(super) fn part(parts: usize, dealt: bool, (rank, world): (usize, usize)) -> Range<usize> {
+    match dealt {
+        true => parts * rank / world..parts * (rank + 1) / world,
+        false => 0..parts,
+    }
+}
+
+/// The same for the same bytes.
+fn hash(bytes: &[u8]) -> u64 {
+    let block = |(at, block): (usize, &[u8])| {
+        let words = block.chunks(8).map(|word| {
+            let mut padded = [0; 8];
+            padded[..word.len()].copy_from_slice(word);
+            u64::from_le_bytes(padded)
+        });
+        words.fold(at as u64, crate::hash::hash)
+    };
+    bytes.par_chunks(1 << 16).enumerate().map(block).reduce(|| 0, u64::wrapping_add)
+}
+
+/// Of all rows of all replicas, of which each has these; the same on all. `[compared, dealt]`: it is wanted at all; a meeting, of replicas
+/// that may have made different numbers of steps and share this `number`.
+pub(super) fn hash_of_all(
+    r: &mut Replica,
+    rows: &[u8],
+    number: usize,
+    [compared, dealt]: [bool; 2],
+) -> Result<[u32; 2]> {
+    if !compared {
+        return Ok([0; 2]);
+    }
+    let mut all = hash(rows);
+    if dealt {
+        r.meet_as(number as u64);
+        let each = r.agree("rows", [all, 0, 0, 0])?;
+        all = each.iter().fold(0, |sum, own| sum.wrapping_add(own[0]));
+    }
+    Ok([all as u32, (all >> 32) as u32])
+}
+
+/// Values that are in memory, or in a file that is mapped.
+#[derive(Debug, Clone)]
+pub struct MatrixRows<T: Pod>(Array<T>);
+
+impl<T: Pod> Deref for MatrixRows<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Pod> From<Vec<T>> for MatrixRows<T> {
+    fn from(values: Vec<T>) -> Self {
+        MatrixRows(values.into())
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for MatrixRows<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+/// Values of a matrix, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MatrixValues {
+    /// Numbers of arcs; `u8::MAX` where there is no path.
+    U8(MatrixRows<u8>),
+    /// The same of 16 bits.
+    U16(MatrixRows<u16>),
+    /// The same of 32 bits.
+    U32(MatrixRows<u32>),
+    /// Lengths; infinite where there is no path.
+    F32(MatrixRows<f32>),
+    /// The same of 64 bits.
+    F64(MatrixRows<f64>),
+}
+
+impl Default for MatrixValues {
+    fn default() -> Self {
+        MatrixValues::U32(Vec::new().into())
+    }
+}
+
+/// Does the same with the values of any type.
+macro_rules! any {
+    ($values:expr, $all:ident => $body:expr) => {
+        match $values {
+            MatrixValues::U8($all) => $body,
+            MatrixValues::U16($all) => $body,
+            MatrixValues::U32($all) => $body,
+            MatrixValues::F32($all) => $body,
+            MatrixValues::F64($all) => $body,
+        }
+    };
+}
+
+impl MatrixValues {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        any!(self, all => all.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type, as NumPy calls it.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            MatrixValues::U8(_) => "uint8",
+            MatrixValues::U16(_) => "uint16",
+            MatrixValues::U32(_) => "uint32",
+            MatrixValues::F32(_) => "float32",
+            MatrixValues::F64(_) => "float64",
+        }
+    }
+
+    /// The value at a place; infinite where there is no path.
+    pub fn get(&self, place: usize) -> f64 {
+        any!(self, all => all[place].length())
+    }
+
+    /// The number of arcs at a place.
+    fn hops(&self, place: usize) -> Option<u32> {
+        let value = self.get(place);
+        value.is_finite().then_some(value as u32)
+    }
+
+    fn sum(&self) -> Sum {
+        any!(self, all => sum(all))
+    }
+}
+
+/// A type of values.
+pub(super) trait Cell: Pod + Send + Sync {
+    /// As NumPy writes it.
+    const DESCR: &'static str;
+
+    /// Infinite where there is no path.
+    fn length(self) -> f64;
+
+    /// A matrix of them.
+    fn matrix(values: MatrixRows<Self>) -> MatrixValues;
+}
+
+macro_rules! cells {
+    ($($t:ty, $descr:literal, $variant:ident, |$value:ident| $length:expr;)+) => {
+        $(impl Cell for $t {
+            const DESCR: &'static str = $descr;
+
+            fn length(self) -> f64 {
+                let $value = self;
+                $length
+            }
+
+            fn matrix(values: MatrixRows<$t>) -> MatrixValues {
+                MatrixValues::$variant(values)
+            }
+        })+
+
+        /// Parts of the same type, one after another; of all processes, if `apart`.
+        fn joined(parts: Vec<MatrixValues>, fleet: &Fleet, apart: bool) -> Result<MatrixValues> {
+            let one = if apart || parts.len() != 1 { None } else { parts.first() };
+            match (one, parts.first()) {
+                (Some(one), _) => Ok(one.clone()),
+                $((_, Some(MatrixValues::$variant(_))) => {
+                    let all = parts.iter().flat_map(|part| match part {
+                        MatrixValues::$variant(values) => values.chunks(usize::MAX),
+                        _ => [].chunks(1),
+                    });
+                    let all: Vec<$t> = all.collect::<Vec<_>>().concat();
+                    let all = if apart { fleet.concat("rows", all)? } else { all };
+                    Ok(MatrixValues::$variant(all.into()))
+                })+
+                (_, None) => Ok(MatrixValues::default()),
+            }
+        }
+    };
+}
+
+cells! {
+    u8, "|u1", U8, |hops| if hops == u8::MAX { f64::INFINITY } else { hops.into() };
+    u16, "<u2", U16, |hops| if hops == u16::MAX { f64::INFINITY } else { hops.into() };
+    u32, "<u4", U32, |hops| if hops == u32::MAX { f64::INFINITY } else { hops.into() };
+    f32, "<f4", F32, |length| length.into();
+    f64, "<f8", F64, |length| length;
+}
+
+/// What is to be said of values.
+fn sum<T: Cell>(values: &[T]) -> Sum {
+    let of = |value: &T| match value.length() {
+        length if length.is_finite() => Sum { unreached: 0, farthest: length },
+        _ => Sum { unreached: 1, farthest: 0.0 },
+    };
+    values.par_iter().map(of).reduce(Sum::default, Sum::and)
+}
+
+/// The rows of a replica, in memory or in a file.
+pub(super) struct Kept<T> {
+    own: Range<usize>,
+    columns: usize,
+    /// All of them, or those that are on their way to the file.
+    values: Vec<T>,
+    file: Option<Arc<RowFile>>,
+}
+
+impl<T: Cell> Kept<T> {
+    /// Of rows `own`, each with so many columns, of which at most so many come at a time.
+    pub fn new(
+        own: Range<usize>,
+        columns: usize,
+        most: usize,
+        file: Option<Arc<RowFile>>,
+    ) -> Result<Kept<T>> {
+        let rows = if file.is_some() { most.min(own.len()) } else { own.len() };
+        let values = crate::memory::zeros("rows", rows * columns)?;
+        Ok(Kept { own, columns, values, file })
+    }
+
+    /// The rows, `most` at a time, but for those that are in the file.
+    pub fn lacking(&self, most: usize) -> Vec<Range<usize>> {
+        let all = self.own.clone().step_by(most).map(|first| first..self.own.end.min(first + most));
+        let there =
+            |rows: &Range<usize>| self.file.as_ref().is_some_and(|file| file.has(rows.clone()));
+        all.filter(|rows| !there(rows)).collect()
+    }
+
+    /// Keeps the rows that `fill` writes.
+    pub fn put(
+        &mut self,
+        rows: Range<usize>,
+        fill: impl FnOnce(&mut [T]) -> Result<()>,
+    ) -> Result<()> {
+        let first = if self.file.is_some() { 0 } else { rows.start - self.own.start };
+        let place = &mut self.values[first * self.columns..][..rows.len() * self.columns];
+        fill(place)?;
+        match &self.file {
+            Some(file) => file.put(rows.start, bytemuck::cast_slice(place), sum(place)),
+            None => Ok(()),
+        }
+    }
+
+    /// Those in memory.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// What a replica brings: its own rows where they are `dealt`, all of them on the first of a process elsewhere.
+    pub fn brought(self, r: &Replica, dealt: bool) -> MatrixValues {
+        let brings = self.file.is_none() && (dealt || r.leads());
+        T::matrix(if brings { self.values } else { Vec::new() }.into())
+    }
+}
+
+/// The file that rows are written to as they are found, if there is to be one.
+pub(super) fn file_of<T: Cell>(
+    into: Option<&Path>,
+    name: &str,
+    (ends, graph): (&Ends, &Graph),
+) -> Result<Option<Arc<RowFile>>> {
+    let Some(path) = into else { return Ok(None) };
+    graph.load()?;
+    let of =
+        |all, nodes: &[u32]| nodes.iter().map(|node| (*node).into()).fold(all, crate::hash::hash);
+    let names = [name, T::DESCR].into_iter().flat_map(str::bytes).map(u64::from);
+    let question = names.fold(graph.fingerprint(), crate::hash::hash);
+    let (rows, columns) = (ends.sources.len(), ends.targets.len());
+    let question = of(of(question, &ends.sources), &ends.targets);
+    let shape = RowShape { rows, columns, descr: T::DESCR, bytes: size_of::<T>(), question };
+    RowFile::open(path, shape).map(|file| Some(Arc::new(file)))
+}
+
+/// Refuses a file of rows where they are not found once, by one process.
+pub(super) fn check_into(
+    fleet: &Fleet,
+    into: Option<&Path>,
+    (run, extras): (&RunOptions, bool),
+) -> Result<()> {
+    let Some(path) = into else { return Ok(()) };
+    let why = if !fleet.is_alone() {
+        "several processes: it is for one; leave it out, or start one process"
+    } else if run.runs > 1 || run.warmup > 0 || !extras {
+        "a benchmark: rows are written once; leave --benchmark, --runs and --warmup out"
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(format!("--into {} with {why}", path.display())))
+}
+
+/// Distances from sources to targets.
+#[derive(Debug, Clone, Default)]
+pub struct DistanceMatrix {
+    /// `[sources]` the nodes of the rows, by rising input id.
+    pub sources: Vec<u32>,
+    /// `[targets]` the nodes of the columns, by rising input id.
+    pub targets: Vec<u32>,
+    /// `[sources, targets]` distances.
+    pub values: MatrixValues,
+    /// Pairs without a path.
+    pub unreached: u64,
+    /// The largest distance of the others.
+    pub farthest: f64,
+    /// How it was found: `levels` or `windows`, by many sources at a time, or `searches`, one after another.
+    pub strategy: &'static str,
+    /// Timings and counts.
+    pub measured: Measured,
+}
+
+impl DistanceMatrix {
+    /// From the rows of each replica of this process, or from the file that has them.
+    pub(super) fn of<T: Cell>(
+        fleet: &Fleet,
+        (ends, graph): (&Ends, &Graph),
+        (parts, file, dealt): (Vec<MatrixValues>, Option<Arc<RowFile>>, bool),
+        (strategy, mut measured): (&'static str, Measured),
+    ) -> Result<DistanceMatrix> {
+        let (values, sum) = match file {
+            Some(file) => {
+                let sum = file.finish()?;
+                (T::matrix(MatrixRows(file.values()?)), sum)
+            }
+            None => {
+                // Where all have all rows, those of the first are the answer.
+                let parts = if dealt { parts } else { parts.into_iter().take(1).collect() };
+                let values = joined(parts, fleet, dealt && !fleet.is_alone())?;
+                let sum = values.sum();
+                (values, sum)
+            }
+        };
+        let Ends { sources, targets } = ends.clone();
+        measured.reached = graph.nodes() as u64;
+        measured.reached_arcs = graph.arcs() * sources.len() as u64;
+        let Sum { unreached, farthest } = sum;
+        Ok(DistanceMatrix { sources, targets, values, unreached, farthest, strategy, measured })
+    }
+
+    /// The distance of a row and a column, by number; infinite where there is no path.
+    pub fn at(&self, row: usize, column: usize) -> f64 {
+        self.values.get(row * self.targets.len() + column)
+    }
+}
+
+impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for DistanceMatrix {
+    fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    fn measured_mut(&mut self) -> &mut Measured {
+        &mut self.measured
+    }
+
+    fn strategy(&self, _: &Query<A>) -> &'static str {
+        self.strategy
+    }
+
+    fn strategy_line(&self, _: &Query<A>) -> String {
+        match self.strategy {
+            SEARCHES => "one source after another".into(),
+            other => format!("{other}, {} sources at a time", 64 * WORDS),
+        }
+    }
+
+    fn cuts(&self, _: &Query<A>) -> String {
+        String::new()
+    }
+
+    fn lines(&self, _: &Query<A>) -> Vec<(&'static str, String)> {
+        let (rows, columns) = (self.sources.len() as u64, self.targets.len() as u64);
+        let unreached = match self.unreached {
+            0 => String::new(),
+            some => format!(", {} without a path", plural(some, "pair")),
+        };
+        let (rows, columns) = (plural(rows, "source"), plural(columns, "target"));
+        let (farthest, dtype) = (self.farthest, self.values.dtype());
+        vec![(
+            "answer",
+            format!("{rows} x {columns} of {dtype}{unreached}, the largest {farthest}"),
+        )]
+    }
+
+    fn rated(&self) -> &'static str {
+        "once for each source"
+    }
+
+    fn variant(&self, _: &Query<A>) -> String {
+        format!("variant:sources-{}_targets-{}", self.sources.len(), self.targets.len())
+    }
+
+    /// How many `sources-searched` and `targets`; `dtype`; pairs without a path, `unreached-pairs`; the largest distance, `farthest`.
+    fn facts(&self, _: &Query<A>) -> Map<String, Value> {
+        fields([
+            ("sources-searched", json!(self.sources.len())),
+            ("targets-found", json!(self.targets.len())),
+            ("dtype", json!(self.values.dtype())),
+            ("unreached-pairs", json!(self.unreached)),
+            ("farthest", json!(self.farthest)),
+        ])
+    }
+
+    fn table(&self, _: &Query<A>) -> Table<'_> {
+        let values = match &self.values {
+            MatrixValues::U8(all) => Column::Count8(all),
+            MatrixValues::U16(all) => Column::Count16(all),
+            MatrixValues::U32(all) => Column::Count(all),
+            MatrixValues::F32(all) => Column::F32(all),
+            MatrixValues::F64(all) => Column::Distance(all),
+        };
+        let grid = Grid { rows: &self.sources, columns: &self.targets, values };
+        Table::of_grid(["source", "target"], "distance", grid)
+    }
+
+    fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
+        let (graph, values) = (&query.graph, &self.values);
+        let (sources, targets) = (&self.sources[..], &self.targets[..]);
+        let looked = by.by_host(|| match values {
+            MatrixValues::F32(all) => verify::distances(graph, sources, targets, all),
+            MatrixValues::F64(all) => verify::distances(graph, sources, targets, all),
+            _ => {
+                let hops = |place| values.hops(place);
+                verify::hops(graph, sources, targets, values.len(), hops)
+            }
+        })?;
+        let rows = plural(sources.len() as u64, "row");
+        let skipped =
+            (looked < sources.len()).then(|| format!("{looked} of {rows} were looked at"));
+        Ok(Checked { skipped, found: fields([("rows", json!(looked))]), note: String::new() })
+    }
+}
