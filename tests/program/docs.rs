@@ -1428,6 +1428,43 @@ fn communities(archive: &str) -> String {
     text
 }
 
+/// Graphs of which distances are found: a title, and the name in records.
+const FAR: [(&str, &str); 4] = [
+    ("rmat:20", "rmat20"),
+    ("rmat:22", "rmat22"),
+    ("road:18", "road512x512"),
+    ("USA-road-d.NY", "USA-road-d.NY"),
+];
+
+fn matrices(archive: &str) -> String {
+    let records = records(archive, "matrices.jsonl");
+    let mut text = head(&[
+        "one H200, ms a source",
+        "hops",
+        "two GPUs: hops",
+        "distances",
+        "two GPUs: distances",
+    ]);
+    for (title, dataset) in FAR {
+        let cells = ["hops", "distances"].map(|workload| {
+            let ms = [1, 2].map(|gpus| {
+                let found = records.iter().find(|record| {
+                    record["coordinates"]["replicas"] == gpus
+                        && record["dataset"] == dataset
+                        && record["coordinates"]["workload"] == workload
+                });
+                let found = found.unwrap_or_else(|| panic!("no {workload} of {dataset} on {gpus}"));
+                assert!(["yes", "partly"].contains(&found["verified"].as_str().unwrap()));
+                let sources = found["sources-searched"].as_f64().unwrap();
+                found["process-time"]["median"].as_f64().unwrap() / sources
+            });
+            [shown(Some(ms[0])), format!("{:.2}", ms[0] / ms[1])]
+        });
+        text += &row(title, cells.concat());
+    }
+    text
+}
+
 fn beside_igraph(archive: &str) -> String {
     let records = records(archive, "igraph.jsonl");
     let columns =
@@ -1683,6 +1720,7 @@ const TABLES: [Table; 38] = [
     ("R-MAT 30", "benches.tar.gz", rmat_30),
     ("R-MAT 31", "benches.tar.gz", rmat_31),
     ("communities", "benches.tar.gz", communities),
+    ("matrices", "benches.tar.gz", matrices),
     ("beside igraph", "benches.tar.gz", beside_igraph),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),

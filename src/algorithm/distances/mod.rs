@@ -229,7 +229,7 @@ impl Searched<'_> {
 }
 
 /// Sources of a replica from which searching from all together takes less time than from each.
-const MANY: usize = 16;
+const MANY: usize = 128;
 
 /// Whether so many sources are worth it, dealt to so many replicas.
 fn are_many(sources: usize, parts: usize) -> bool {

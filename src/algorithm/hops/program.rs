@@ -25,7 +25,7 @@ replicated_arrays! {
         /// `[sources of a batch, targets]` numbers of arcs.
         rows: Replicated<T> = "rows", Gather, |s| s.1;
         /// `[n]` the column of a target; `u32::MAX` of others.
-        column: Replicated<u32> = "columns", Gather, |s| s.0;
+        column: Replicated<u32> = "columns of targets", Gather, |s| s.0;
         /// `[1]` the largest number of arcs that `rows` has no room for.
         beyond: Replicated<u32> = "beyond", Gather, |_| 1;
     }
