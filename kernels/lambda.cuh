@@ -62,18 +62,10 @@ template <typename T> __device__ __forceinline__ T unchanged(const T* at) { retu
 const u32 BLOCK = 32;  // @host elements of an array for which there is one mark
 const u32 LINE = 256;  // @host nodes of a set for which there is one mark
 
-// The lanes that are here together. `__activemask()` is a number that the compiler may have from another place, where other lanes were:
-// those that are waited for then never come.
-__device__ __forceinline__ u32 lanes_here() {
-    u32 lanes;
-    asm volatile("activemask.b32 %0;" : "=r"(lanes)::"memory");
-    return lanes;
-}
-
-// Sets bit k of marks: block k of an array may have changed since the last merge. Lanes often want the same mark, and their atomics
-// would wait for each other: one lane sets it for all that want its mark.
+// Sets bit k of marks: block k of an array may have changed since the last merge, or line k of a set may hold a node. Lanes often
+// want the same mark, and their atomics would wait for each other: one lane sets it for all that want its mark.
 __device__ __forceinline__ void set_mark(u32* marks, u64 k) {
-    u32 active = lanes_here(), leader = __ffs(active) - 1;
+    u32 active = __activemask(), leader = __ffs(active) - 1;
     if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), 1u << (k & 31u));
 }
 
@@ -176,7 +168,7 @@ struct Set {  // @host
         u32 at = (u32)(v >> 5), bit = 1u << (v & 31u);
         if (__ldcg(words + at) & bit) return false;
         // Lanes often insert into one word: the first of them does it for all. Of those that insert the same node one finds it new.
-        u32 active = lanes_here(), first = __ffs(active) - 1, leader = lane_id(), all = bit;
+        u32 active = __activemask(), first = __ffs(active) - 1, leader = lane_id(), all = bit;
         u32 same = __ballot_sync(active, at == __shfl_sync(active, at, first));
         bool mine = true;
         if (same >> lane_id() & 1u) {
@@ -186,7 +178,7 @@ struct Set {  // @host
         }
         u32 was = leader == lane_id() ? atomicOr(words + at, all) : 0u;
         // Where there is a node, whoever put the first one marks the line. A look at the mark would be one more wait.
-        if (leader == lane_id() && was == 0) atomicOr(marks + (v / LINE >> 5), 1u << (v / LINE & 31u));
+        if (leader == lane_id() && was == 0) set_mark(marks, v / LINE);
         was = __shfl_sync(active, was, leader);
         return mine && (was & bit) == 0;
     }

@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 /// Strategies.
 pub(super) const LEVELS: &str = "levels";
-pub(super) const WINDOWS: &str = "windows";
 pub(super) const SEARCHES: &str = "searches";
 
 /// Rows and columns.
@@ -385,7 +384,7 @@ pub struct DistanceMatrix {
     pub unreached: u64,
     /// The largest distance of the others.
     pub farthest: f64,
-    /// How it was found: `levels` or `windows`, by many sources at a time, or `searches`, one after another.
+    /// How it was found: `levels`, by many sources at a time, or `searches`, one after another.
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
@@ -440,7 +439,7 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
 
     fn strategy_line(&self, _: &Query<A>) -> String {
         match self.strategy {
-            SEARCHES => "one source after another".into(),
+            SEARCHES => "a search from each source".into(),
             other => format!("{other}, {} sources at a time", 64 * WORDS),
         }
     }

@@ -245,7 +245,7 @@ fn distinct_seeds(graph: &Graph, seeds: &[u32]) -> Result<Vec<u32>> {
 
 fn check_lengths(graph: &Graph, answer: &PathsFound<'_>) -> Result<()> {
     let lengths = [
-        ("distances", Some(answer.distances.len())),
+        ("distances in f32", Some(answer.distances.len())),
         ("distances in f64", answer.distances_f64.map(<[f64]>::len)),
         ("predecessors", answer.predecessors.map(<[u32]>::len)),
         ("nominees", answer.nominees.map(<[u32]>::len)),

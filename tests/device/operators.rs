@@ -1469,7 +1469,7 @@ fn some_join(v: u32, k: u32, most: Writes<u32>, some: Writes<NodeSet>) {
     }
 }
 
-/// On GPUs a warp took the threads of one branch for those of another, and waited for them without end.
+/// The threads of a warp join a set at different times, and a warp has more than 32 nodes of the set that it goes over.
 #[test]
 fn threads_that_come_apart_fill_sets() {
     let n = 1u32 << 19;

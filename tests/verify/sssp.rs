@@ -336,7 +336,7 @@ fn arrays_of_another_length_are_refused() {
     let mut broken = right.clone();
     broken.distances.pop();
     let message = refusal(&graph, &[0], &broken);
-    assert_eq!(message, "the answer holds 4095 distances, but the graph has 4096 nodes");
+    assert_eq!(message, "the answer holds 4095 distances in f32, but the graph has 4096 nodes");
     let mut broken = right.clone();
     predecessors(&mut broken).push(0);
     assert!(refusal(&graph, &[0], &broken).contains("4097 predecessors"));

@@ -3,37 +3,31 @@
 //! **Definition.** distance(s, v) is dist(v) of [shortest paths](super::sssp) from source s, in f32 or in f64: the same bits as a search
 //! from s alone finds. It is 0 if they are the same node, infinite where there is no path.
 //!
-//! **Idea.** Where degrees are flat and small, so that paths are long and a search alone leaves a GPU idle, GPUs search from 256 sources
-//! together (`windows.rs`). Elsewhere, and in f64, the searches of `sssp` come one after another (`single.rs`): they fill a GPU, or all
-//! threads of a host.
+//! **Idea.** The searches of `sssp`, one after another. At the end of each the distances of the targets are put side by side.
 //!
 //! **Replicas.** Sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged. With
 //! `--merge redundant` each searches from all sources.
 //!
-//! **Arrays.** Those of `sssp`, `labels: [targets] u32` and `rows: [some sources, targets] f32 or f64`. Or `dist: [n, 256] f32`, `fallen,
-//! telling: [n, 4] u64`, `before, least, after: [256] f32`, `targets: [targets] u32` and `rows: [256, targets] f32`. Each replica's own.
+//! **Arrays.** Those of `sssp`; `labels: [targets] u32` and `rows: [some sources, targets] f32 or f64`, each replica's own.
 //!
-//! **Source.** That of `sssp`; of windows Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", J. Algorithms 49,
-//! 2003; of bits for sources that of `lanes.rs`.
+//! **Source.** That of `sssp`.
 
 mod single;
-mod windows;
 
 use super::frame::ReplicaAnswer;
 use super::matrix::{
-    DistanceMatrix, Ends, MatrixValues, SEARCHES, WINDOWS, check_into, file_of, is_dealt, most_of,
+    DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt, most_of,
 };
 use super::sssp::{self, Each, WHOLE, weights_are_whole};
 use super::start::files_of;
 use super::workload::{Algorithm, Query, Request, config, run};
-use super::{Measured, MergeMode, Precision, RunOptions, Seeds};
+use super::{Precision, RunOptions, Seeds};
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::io::RowFile;
-use crate::layout::memory::{self, DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, WeightedGraph};
-use crate::operator;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use single::Width;
@@ -94,7 +88,7 @@ impl Algorithm for WeightMatrix {
         "A matrix of distances by weight, from several sources to several targets";
     const EXAMPLES: [&'static str; 2] = [
         "hive run distances --graph road:6 --output distances.npy",
-        "hive run distances --graph web.mtx --sources 1,5 --targets file:targets.txt --output distances.csv",
+        "hive run distances --graph web.mtx --sources 1,5 --targets 1,9 --output distances.csv",
     ];
     const FORM: Form = Form::Weighted;
     const KERNELS: &'static [&'static str] = &["sssp.cu"];
@@ -133,12 +127,6 @@ impl Algorithm for WeightMatrix {
         let ends = [&config.sources, &config.targets].map(|chosen| most_of(chosen, nodes));
         let mut all = sssp::arrays(shape, world);
         all.extend(single::arrays(ends, config.precision == Precision::F64, world));
-        let dealt = world > 1 && config.run.merge != MergeMode::Redundant;
-        if shape.flat && are_many(ends[0], if dealt { world } else { 1 }) {
-            all.extend(memory::general(shape));
-            all.extend(operator::arrays(shape));
-            all.extend(windows::arrays(nodes, ends, world));
-        }
         all
     }
 
@@ -147,17 +135,17 @@ impl Algorithm for WeightMatrix {
         let (rows, config) = (graph.weighted(fleet)?, &query.config);
         let into = config.into.as_deref();
         check_into(fleet, into, (run, extras))?;
-        let searched = Searched { fleet, graph, query, run, rows: &rows };
+        let searched = Searched { fleet, query, run, rows: &rows };
         match config.precision {
-            Precision::F32 => searched.in_f32(),
-            Precision::F64 => searched.in_f64(),
-            Precision::Auto if may_overflow(&rows) => searched.in_f64(),
+            Precision::F32 => searched.of::<f32>(),
+            Precision::F64 => searched.of::<f64>(),
+            Precision::Auto if may_overflow(&rows) => searched.of::<f64>(),
             // Rows that are in a file stay as they are.
             Precision::Auto if into.is_some() && may_round(&query.graph, &rows) => {
-                searched.in_f64()
+                searched.of::<f64>()
             }
-            Precision::Auto => match searched.in_f32()? {
-                found if is_rounded(&query.graph, &found.values) => searched.in_f64(),
+            Precision::Auto => match searched.of::<f32>()? {
+                found if is_rounded(&query.graph, &found.values) => searched.of::<f64>(),
                 found => Ok(found),
             },
         }
@@ -177,63 +165,25 @@ struct Asked {
 /// A question on its way to an answer.
 struct Searched<'a> {
     fleet: &'a Fleet,
-    graph: &'a Prepared,
     query: &'a Query<WeightMatrix>,
     run: &'a RunOptions,
     rows: &'a Arc<WeightedGraph>,
 }
 
 impl Searched<'_> {
-    fn in_f32(&self) -> Result<DistanceMatrix> {
-        let Searched { fleet, graph, query, run, rows } = self;
-        let parts = if is_dealt(fleet, run) { fleet.world() } else { 1 };
-        let many = are_many(query.start.sources.len(), parts);
-        if fleet.info().backend != "cuda" || !rows.layout.flat || !many {
-            return self.one_by_one::<f32>(false);
-        }
-        let (general, mean, run) = (graph.general(fleet)?, rows.layout.mean_weight, (*run).clone());
-        let asked = self.asked::<f32>()?;
-        let (file, dealt) = (asked.file.clone(), asked.dealt);
-        let program = move |r: &mut _| windows::program(r, &general, (&asked, mean), &run);
-        let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
-        self.found::<f32>((parts, file, dealt), (WINDOWS, measured))
-    }
-
-    fn in_f64(&self) -> Result<DistanceMatrix> {
-        self.one_by_one::<f64>(true)
-    }
-
-    fn one_by_one<T: Width>(&self, double: bool) -> Result<DistanceMatrix> {
-        let Searched { fleet, run, rows, .. } = self;
-        let (each, run) = (Each::new(fleet, (*rows).clone(), double), (*run).clone());
-        let asked = self.asked::<T>()?;
-        let (file, dealt) = (asked.file.clone(), asked.dealt);
+    /// With distances of this width.
+    fn of<T: Width>(&self) -> Result<DistanceMatrix> {
+        let Searched { fleet, query, run, rows } = self;
+        let (each, run) = (Each::new(fleet, (*rows).clone(), T::DOUBLE), (*run).clone());
+        let (ends, into) = (query.start.clone(), query.config.into.as_deref());
+        let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &query.graph))?;
+        let dealt = is_dealt(fleet, &run);
+        let asked = Asked { ends, file: file.clone(), dealt };
         let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
         let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
-        self.found::<T>((parts, file, dealt), (SEARCHES, measured))
+        let question = (&query.start, &*query.graph);
+        DistanceMatrix::of::<T>(fleet, question, (parts, file, dealt), (SEARCHES, measured))
     }
-
-    fn asked<T: Width>(&self) -> Result<Asked> {
-        let (ends, into) = (self.query.start.clone(), self.query.config.into.as_deref());
-        let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &self.query.graph))?;
-        Ok(Asked { ends, file, dealt: is_dealt(self.fleet, self.run) })
-    }
-
-    fn found<T: Width>(
-        &self,
-        found: (Vec<MatrixValues>, Option<Arc<RowFile>>, bool),
-        how: (&'static str, Measured),
-    ) -> Result<DistanceMatrix> {
-        DistanceMatrix::of::<T>(self.fleet, (&self.query.start, &self.query.graph), found, how)
-    }
-}
-
-/// Sources of a replica from which searching from all together takes less time than from each.
-const MANY: usize = 128;
-
-/// Whether so many sources are worth it, dealt to so many replicas.
-fn are_many(sources: usize, parts: usize) -> bool {
-    sources / parts >= MANY
 }
 
 /// Whether a sum of weights may be more than f32 holds.
@@ -242,7 +192,7 @@ fn may_overflow(graph: &Arc<WeightedGraph>) -> bool {
     layout.mean_weight * layout.out.arc_count() as f64 > f64::from(f32::MAX)
 }
 
-/// Whether they might be.
+/// Whether a sum of whole numbers may be one that f32 rounds.
 fn may_round(graph: &Graph, rows: &WeightedGraph) -> bool {
     let layout = &rows.layout;
     layout.mean_weight * layout.out.arc_count() as f64 >= WHOLE.into() && weights_are_whole(graph)

@@ -52,6 +52,9 @@ fn put_double(i: u64, labels: Reads<u32>, reached: Reads<f64>, first: u64, rows:
 
 /// Distances of a width.
 pub(super) trait Width: Cell + Element {
+    /// Whether it is 64 bits.
+    const DOUBLE: bool;
+
     fn lambda() -> Lambda<()>;
 
     /// What a search of this width has found.
@@ -59,6 +62,8 @@ pub(super) trait Width: Cell + Element {
 }
 
 impl Width for f32 {
+    const DOUBLE: bool = false;
+
     fn lambda() -> Lambda<()> {
         put()
     }
@@ -72,6 +77,8 @@ impl Width for f32 {
 }
 
 impl Width for f64 {
+    const DOUBLE: bool = true;
+
     fn lambda() -> Lambda<()> {
         put_double()
     }

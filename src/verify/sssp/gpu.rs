@@ -108,14 +108,14 @@ impl<'a> OnGpu<'a> {
             graph,
             args: SsspArgs::zeroed(),
             words: Vec::new(),
-            distances: gpu.alloc("distances", 0)?,
+            distances: gpu.alloc("distances to check", 0)?,
             findings: gpu.findings()?,
             claims: [answer.predecessors.is_some(), answer.nominees.is_some()],
             arcs,
         };
         let Some(arcs) = &on.arcs else { return Ok(on) };
         let rows = arcs.nodes();
-        on.distances = gpu.copy("distances", bytemuck::cast_slice(distances))?;
+        on.distances = gpu.copy("distances to check", bytemuck::cast_slice(distances))?;
         let mut word = |label: &str, values: Option<&[u32]>| -> Result<u64> {
             let Some(values) = values else { return Ok(0) };
             let buffer = gpu.copy(label, values)?;
