@@ -123,7 +123,7 @@ impl Algorithm for HopMatrix {
         "A matrix of distances in arcs, from several sources to several targets";
     const EXAMPLES: [&'static str; 2] = [
         "hive run hops --graph grid:8x8 --output hops.npy",
-        "hive run hops --graph rmat:12 --sources random:256:1 --targets first:100 --dtype u8 --output hops.csv",
+        "hive run hops --graph rmat:12 --sources random:256:1 --targets first:99 --dtype u8",
     ];
     const FORM: Form = Form::General;
 
