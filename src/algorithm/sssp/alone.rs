@@ -44,7 +44,9 @@ impl Each {
     /// What replica `r` searches with. A meeting.
     pub fn on(&self, r: &mut Replica) -> Result<Alone<'_>> {
         Ok(match self.double {
-            Some(widths) => Alone(Driven::F64(double::Driver::new(r, &self.question, widths)?)),
+            Some(widths) => {
+                Alone(Driven::F64(Box::new(double::Driver::new(r, &self.question, widths)?)))
+            }
             None => Alone(Driven::F32(Box::new(Driver::new(r, &self.question, self.plan)?))),
         })
     }
@@ -55,7 +57,7 @@ pub(crate) struct Alone<'a>(Driven<'a>);
 
 enum Driven<'a> {
     F32(Box<Driver<'a>>),
-    F64(double::Driver<'a>),
+    F64(Box<double::Driver<'a>>),
 }
 
 /// Distances by label, `[n]`; infinite where there is no path.
