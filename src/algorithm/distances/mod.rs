@@ -1,6 +1,6 @@
 //! Distances by weight from several sources to several targets: a matrix.
 //!
-//! **Definition.** distance(s, v) is dist(v) of [shortest paths](super::sssp) from source s, in f32 or in f64: the same bits as a search
+//! **Definition.** distance(s, v) is dist(v) of [shortest paths](mod@super::sssp) from source s, in f32 or in f64: the same bits as a search
 //! from s alone finds. It is 0 if they are the same node, infinite where there is no path.
 //!
 //! **Idea.** The searches of `sssp`, one after another. At the end of each the distances of the targets are put side by side.
