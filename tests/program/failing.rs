@@ -36,6 +36,7 @@ impl Walk<'_> {
         let own = match workload {
             "vn" => "--seeds 1,5",
             "bc" => "--sources 1",
+            "hops" | "distances" => "--sources first:4 --targets first:50",
             "geo" => "--locate 0.5:1",
             "filter" => "--elements 20000",
             _ => "",
