@@ -32,7 +32,8 @@ class Result:
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
     Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. Counts are -1 where there is none, as the
-    level of a node that is not reached; distances are inf there."""
+    level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
+    and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path."""
     @property
     def workload(self) -> Any:
         """The name of what ran."""
@@ -47,9 +48,9 @@ class Result:
     def named(self, name) -> Any:
         """A column with nodes as they are called; None where there is none."""
     def to_dict(self, name=None) -> Any:
-        """One column, the first if none is named, as ``{id: value}``."""
+        """One column, the first if none is named, as ``{id: value}``; a matrix as ``{source: {target: value}}``."""
     def to_pandas(self) -> Any:
-        """All columns as a table, its rows by id where they are nodes."""
+        """All columns as a table, its rows by id where they are nodes; a matrix as one, with the ids of sources and targets."""
     def top(self, k=10, name=None, *, smallest=False) -> Any:
         """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
     @property
