@@ -63,17 +63,6 @@ impl Ends {
     }
 }
 
-/// How many nodes a choice has at most, of so many.
-pub(super) fn most_of(chosen: &Option<Seeds>, nodes: usize) -> usize {
-    match chosen {
-        Some(Seeds::List(ids)) => ids.len(),
-        Some(
-            Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. },
-        ) => *count as usize,
-        Some(Seeds::File(_) | Seeds::All) | None => nodes,
-    }
-}
-
 /// Whether replicas have parts of their own.
 pub(super) fn is_dealt(fleet: &Fleet, run: &RunOptions) -> bool {
     fleet.world() > 1 && run.merge != MergeMode::Redundant

@@ -41,6 +41,17 @@ pub(super) fn from_nodes(nodes: &[u32], noun: &str, graph: &Graph) -> String {
     }
 }
 
+/// How many nodes a choice has at most, of so many.
+pub(super) fn most_of(chosen: &Option<Seeds>, nodes: usize) -> usize {
+    match chosen {
+        Some(Seeds::List(ids)) => ids.len(),
+        Some(
+            Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. },
+        ) => *count as usize,
+        Some(Seeds::File(_) | Seeds::All) | None => nodes,
+    }
+}
+
 /// The files that choices of nodes are read from, with their options.
 pub(super) fn files_of<'a, const N: usize>(
     choices: [(&'static str, &'a Option<Seeds>); N],

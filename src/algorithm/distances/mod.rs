@@ -15,11 +15,9 @@
 mod single;
 
 use super::frame::ReplicaAnswer;
-use super::matrix::{
-    DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt, most_of,
-};
+use super::matrix::{DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt};
 use super::sssp::{self, Each, WHOLE, weights_are_whole};
-use super::start::files_of;
+use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Precision, RunOptions, Seeds};
 use crate::error::Result;

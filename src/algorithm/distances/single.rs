@@ -14,8 +14,10 @@ use crate::layout::memory::DeviceArray;
 use crate::operator::{Args, Lambda, Over, lambda};
 use std::ops::Range;
 
-/// Values that are copied from a GPU at a time, at least, where a row has fewer.
+/// Most values that are copied from a GPU together, unless a row has more.
 const AT_ONCE: usize = 1 << 25;
+/// Most rows: those that are lost where a run that writes a file is ended.
+const ROWS: usize = 256;
 
 replicated_arrays! {
     /// What searches leave, for so many targets and rows.
@@ -29,7 +31,7 @@ replicated_arrays! {
 
 /// Rows that are copied from a GPU together.
 fn together([sources, targets]: [usize; 2]) -> usize {
-    (AT_ONCE / targets.max(1)).clamp(1, sources.max(1))
+    (AT_ONCE / targets.max(1)).clamp(1, sources.clamp(1, ROWS))
 }
 
 /// Device arrays of one of `world` replicas, for so many sources and targets.

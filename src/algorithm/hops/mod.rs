@@ -19,10 +19,8 @@ mod program;
 
 use super::frame::ReplicaAnswer;
 use super::lanes::{self, LANES};
-use super::matrix::{
-    DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, file_of, is_dealt, most_of,
-};
-use super::start::files_of;
+use super::matrix::{DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, file_of, is_dealt};
+use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{RunOptions, Seeds};
 use crate::error::{Error, Result};

@@ -32,7 +32,7 @@ mod program;
 mod tables;
 
 use super::frame::ReplicaAnswer;
-use super::start::files_of;
+use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, MergeMode, RunOptions, Seeds};
 use crate::choice::number;
@@ -236,13 +236,7 @@ impl Algorithm for RandomWalk {
 
     fn arrays(shape: &GraphShape, config: &WalkConfig, world: usize) -> Vec<DeviceArray> {
         let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
-        let starts = match &config.sources {
-            Some(Seeds::List(ids)) => ids.len(),
-            Some(
-                Seeds::First(count) | Seeds::Random { count, .. } | Seeds::Connected { count, .. },
-            ) => *count as usize,
-            Some(Seeds::File(_) | Seeds::All) | None => nodes,
-        };
+        let starts = most_of(&config.sources, nodes);
         let shared = world > 1 && config.run.merge != MergeMode::Redundant;
         let walkers = starts.saturating_mul(config.walks as usize);
         // Slices end at multiples of 64.
