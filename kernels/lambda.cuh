@@ -167,19 +167,17 @@ struct Set {  // @host
         if (!inside(v, length, bad, argument)) return false;
         u32 at = (u32)(v >> 5), bit = 1u << (v & 31u);
         if (__ldcg(words + at) & bit) return false;
-        // Lanes often insert into one word: the first of them does it for all. Of those that insert the same node one finds it new.
-        u32 active = __activemask(), first = __ffs(active) - 1, leader = lane_id(), all = bit;
-        u32 same = __ballot_sync(active, at == __shfl_sync(active, at, first));
-        bool mine = true;
-        if (same >> lane_id() & 1u) {
-            leader = first;
-            all = group_or(same, bit);
-            mine = __ffs(__match_any_sync(same, bit)) - 1 == lane_id();
-        }
-        u32 was = leader == lane_id() ? atomicOr(words + at, all) : 0u;
+        // Lanes often insert into one word: the first of them does it for all. Of those that insert the same node one finds it new. All
+        // lanes that are here take part in each exchange: where some had one among themselves, inside a branch, they did not wait at the
+        // last one for the others, which then waited without end (sm_90, NVRTC 13.0).
+        u32 active = __activemask(), first = __ffs(active) - 1;
+        bool shared = at == __shfl_sync(active, at, first);
+        u32 all = group_or(active, shared ? bit : 0u), twins = __match_any_sync(active, shared ? bit : 0u);
+        u32 leader = shared ? first : lane_id();
+        bool leads = leader == lane_id(), mine = !shared || __ffs(twins) - 1 == lane_id();
+        u32 own = leads ? atomicOr(words + at, shared ? all : bit) : 0u, was = __shfl_sync(active, own, leader);
         // Where there is a node, whoever put the first one marks the line. A look at the mark would be one more wait.
-        if (leader == lane_id() && was == 0) set_mark(marks, v / LINE);
-        was = __shfl_sync(active, was, leader);
+        if (leads && own == 0) set_mark(marks, v / LINE);
         return mine && (was & bit) == 0;
     }
     __device__ __forceinline__ void erase(u64 v) const {
