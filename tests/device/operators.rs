@@ -1454,55 +1454,102 @@ fn a_nan_loses_to_every_number_in_folds_and_atomics() {
     }
 }
 
-/// Goes around as often as a draw says, so that the threads of a warp come out apart; two thirds join.
+/// Words of a node in the next test, and draws that its bits stand for.
+const FOUR: u64 = 4;
+const DRAWS: u64 = 1 << 16;
+
+/// Looks at a draw for each bit of v, and takes the bits of those up to a half; where others are left, v waits.
 #[lambda]
-fn some_join(v: u32, k: u32, most: Writes<u32>, some: Writes<NodeSet>) {
-    let mut left = Random::mix(v as u64 * 31_u64 + k as u64) % 11_u64;
-    let mut sum = 0_u32;
-    while left != 0_u64 {
-        sum += (Random::mix(left + v as u64) % 7_u64) as u32;
-        most.max(v % 100_u32, sum);
-        left -= 1_u64;
+fn some_wait(
+    v: u32,
+    draws: Reads<f32>,
+    first: Reads<f32>,
+    least: Writes<f32>,
+    bits: Writes<u64>,
+    taken: Writes<u64>,
+    waiting: Writes<NodeSet>,
+) {
+    let mut waits = false;
+    for k in 0_u64..FOUR {
+        let at = v as u64 * FOUR + k;
+        let all = bits[at];
+        let mut left = all;
+        let mut took = 0_u64;
+        while left != 0_u64 {
+            let others = left & (left - 1_u64);
+            let place = k * 64_u64 + left.trailing_zeros() as u64;
+            let draw = draws[(v as u64 * 256_u64 + place) % DRAWS];
+            if draw < first[place] + 0.0625_f32 {
+                least.min(place, draw);
+            }
+            if draw <= first[place] + 0.5_f32 {
+                took |= left & !others;
+            }
+            left = others;
+        }
+        if all != 0_u64 {
+            bits[at] = all & !took;
+        }
+        taken[at] = took;
+        waits = waits || took != all;
     }
-    if sum % 3_u32 != 1_u32 {
-        some.insert(v);
+    if waits {
+        waiting.insert(v);
     }
 }
 
-/// The threads of a warp join a set at different times, and a warp has more than 32 nodes of the set that it goes over.
+/// The threads of a warp, whose nodes are in few words of a set, come apart, and then put nodes into another set. On GPUs some waited
+/// without end for others.
 #[test]
 fn threads_that_come_apart_fill_sets() {
-    let n = 1u32 << 19;
-    let mix = |bits| Random::mix(bits);
-    let joins = |v: u32, k: u32| {
-        let left = mix(u64::from(v) * 31 + u64::from(k)) % 11;
-        (1..=left).map(|left| mix(left + u64::from(v)) % 7).sum::<u64>() % 3 != 1
+    let n = 1usize << 19;
+    let draw = |k: u64| Random::mix(k) % 1024;
+    let draws: Vec<f32> = (0..DRAWS).map(|k| draw(k) as f32 / 1024.0).collect();
+    // Crowds of nodes far from each other, with a few bits each.
+    let crowded = |v: u64| draw(v / 32 + 7) % 12 == 0 && draw(v + (1 << 40)) % 3 != 0;
+    let bits = |at: u64| (0..draw(at + (1 << 50)) % 4).map(move |k| 1 << (draw(at * 4 + k) % 64));
+    let mut words = vec![0u64; n / 64];
+    (0..n).filter(|v| crowded(*v as u64)).for_each(|v| words[v / 64] |= 1 << (v % 64));
+    let all: Vec<u64> =
+        (0..n as u64 * FOUR).map(|at| bits(at).fold(0, |all, bit: u64| all | bit)).collect();
+    let waits = |v: u64| {
+        (0..256).any(|place| {
+            let bit = all[(v * FOUR + place / 64) as usize] >> (place % 64) & 1;
+            bit != 0 && draws[((v * 256 + place) % DRAWS) as usize] > 0.5
+        })
     };
-    let graph = Arc::new(graph_of(n as usize, &[(0, 1, 1.0)]));
+    let mut right = vec![0u64; n / 64];
+    let waiting = (0..n).filter(|v| crowded(*v as u64) && waits(*v as u64));
+    waiting.for_each(|v| right[v / 64] |= 1 << (v % 64));
+
+    let (all, draws) = (Arc::new(all), Arc::new(draws));
+    let graph = Arc::new(graph_of(n, &[(0, 1, 1.0)]));
     for (devices, kind) in fleets() {
         let fleet = open(&devices, kind, FleetConfig::default());
         let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
-        let counts = fleet.run(move |r| {
-            let mut most = r.replicated::<u32>("most", 100, MergeOp::Max)?;
-            let mut now = r.frontier("now", n as usize, MergeOp::Or)?;
-            let mut next = r.frontier("next", n as usize, MergeOp::Or)?;
-            now.words_mut().assign(&vec![u64::MAX; n as usize / 64])?;
-            (0..6u32)
-                .map(|k| {
-                    r.clear("next", &mut next)?;
-                    let args = Args::new().scalar("k", k).writes("most", &mut most);
-                    let args = args.writes_set("some", &mut next);
-                    r.for_all("some join", Over::frontier(&g, &now).whole(), &some_join(), args)?;
-                    std::mem::swap(&mut now, &mut next);
-                    r.count("now", &now)
-                })
-                .collect::<Result<Vec<u64>>>()
+        let (all, words, given) = (all.clone(), words.clone(), draws.clone());
+        let found = fleet.run(move |r| {
+            let mut draws = r.replicated::<f32>("draws", DRAWS as usize, MergeOp::Gather)?;
+            let first = r.replicated::<f32>("first", 256, MergeOp::Gather)?;
+            let mut least = r.replicated::<f32>("least", 256, MergeOp::Min)?;
+            let mut bits = r.replicated::<u64>("bits", n * FOUR as usize, MergeOp::Gather)?;
+            let mut taken = r.replicated::<u64>("taken", n * FOUR as usize, MergeOp::Gather)?;
+            let mut now = r.frontier("now", n, MergeOp::Or)?;
+            let mut waiting = r.frontier("waiting", n, MergeOp::Or)?;
+            draws.assign(&given)?;
+            bits.assign(&all)?;
+            now.words_mut().assign(&words)?;
+            let args = Args::new()
+                .reads("draws", &draws)
+                .reads("first", &first)
+                .writes("least", &mut least)
+                .writes("bits", &mut bits)
+                .writes("taken", &mut taken)
+                .writes_set("waiting", &mut waiting);
+            r.for_all("some wait", Over::frontier(&g, &now).whole(), &some_wait(), args)?;
+            r.settle()?;
+            r.read(waiting.words())
         });
-        let (mut right, mut left) = (Vec::new(), (0..n).collect::<Vec<u32>>());
-        for k in 0..6 {
-            left.retain(|v| joins(*v, k));
-            right.push(left.len() as u64);
-        }
-        assert!(counts.unwrap().iter().all(|counts| *counts == right), "{devices}: {right:?}");
+        assert!(found.unwrap().iter().all(|found| *found == right), "{devices}");
     }
 }
