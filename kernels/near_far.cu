@@ -6,13 +6,16 @@
 // queue into shared memory and relaxes it for up to `local_rounds` rounds on its own, feeding on what
 // it improves, before all blocks meet and share out what is left.
 //
+// Searches from several sources at once go over as many copies of the graph: an entry, and a bit of `pending`, is then a node of a
+// copy, `copy << shift | node`, and so is the place of its distance. Copies are at the same threshold, so that together they fill a GPU.
+//
 // Invariant when blocks meet: every node whose arcs are not relaxed at its current distance is in the
 // near queue at that distance, or has its bit in `pending`. A queue entry whose distance is no longer
 // the node's is stale and skipped: whoever improved the node has queued it anew.
 //
 // Source: near-far of Davidson, Baxter, Garland, Owens, IPDPS 2014, section 4.
 //
-// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=0 -DHIVE_LEVELS=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 -DHIVE_LEVELS=1
+// Compiled with: -DHIVE_PACKED=1 -DHIVE_WIDE=0 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=0 -DHIVE_LEVELS=1 | -DHIVE_PACKED=1 -DHIVE_WIDE=1 -DHIVE_LEVELS=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=0 -DHIVE_LEVELS=1 | -DHIVE_PACKED=0 -DHIVE_WIDE=1 -DHIVE_LEVELS=1
 
 #include "hive.cuh"
 
@@ -38,20 +41,20 @@ struct NearFarArgs {  // @host
     const offset_t* offsets;
     const arc_t* arcs;
     const Record* records;
-    u32* dist;     // [active] f32 bits
-    u32* pending;  // [words] bitmap: the far pile, and the seeds at first
-    u64* queue;    // [2][capacity] dist << 32 | node
+    u32* dist;     // [places] f32 bits
+    u32* pending;  // [words] bitmap of places: the far pile, and the seeds at first
+    u64* queue;    // [2][capacity] dist << 32 | node of a copy
     NearFarControl* control;
     NearFarStatus* status;  // pinned
     const u32* abort;       // pinned
     RoundLog* log;          // pinned, or NULL
     u64 deadline_ns;
     u64 capacity;
-    u32 active;
+    u32 places;  // nodes of all copies
     u32 local_rounds;
     float delta;
     ArcForm form;
-    u32 unused;
+    u32 mask;  // the part of a place that is the node
 };
 
 struct NearFarShared {
@@ -79,9 +82,10 @@ __device__ __forceinline__ void enqueue(const NearFarArgs& a, u64* queue, u64* c
 }
 
 __device__ __forceinline__ void relax(const NearFarArgs& a, NearFarShared& s, u32 into, u64* queue,
-                                      u64* count, u32 threshold, u32 from, arc_t packed, u32 u) {
-    u32 v = arc_node(packed, a.form);
+                                      u64* count, u32 threshold, u32 from, arc_t packed, u32 at) {
+    u32 v = arc_node(packed, a.form), u = at & a.mask;
     if (v == u) return;  // padding
+    v |= at ^ u;
     u32 candidate = relaxed_distance(from, arc_weight(packed, a.form));
     if (candidate >= fresh(a.dist + v)) return;
     if (candidate >= atomicMin(a.dist + v, candidate)) return;
@@ -90,8 +94,8 @@ __device__ __forceinline__ void relax(const NearFarArgs& a, NearFarShared& s, u3
         return;
     }
     u64 entry = (u64)candidate << 32 | v;
-    u32 at = atomicAdd(&s.count[into], 1u);
-    if (at < LOCAL) s.queue[into][at] = entry;
+    u32 free = atomicAdd(&s.count[into], 1u);
+    if (free < LOCAL) s.queue[into][free] = entry;
     else enqueue(a, queue, count, entry);
 }
 
@@ -105,17 +109,17 @@ __device__ void local_rounds(const NearFarArgs& a, NearFarShared& s, u64* queue,
         u32 into = from ^ 1u;
         for (u32 i = threadIdx.x; i < entries * 4; i += blockDim.x) {
             u64 entry = s.queue[from][i >> 2];
-            u32 u = (u32)entry, d = (u32)(entry >> 32), slot = i & 3u;
+            u32 at = (u32)entry, u = at & a.mask, d = (u32)(entry >> 32), slot = i & 3u;
             // Both loads at once: the record is needed unless the entry is stale, which is rare.
             arc_t packed = __ldg(&a.records[u].arc[slot]);
-            if (fresh(a.dist + u) < d) continue;
+            if (fresh(a.dist + at) < d) continue;
             relaxed++;
-            relax(a, s, into, queue, count, threshold, d, packed, u);
+            relax(a, s, into, queue, count, threshold, d, packed, at);
             if (slot != 3 || arc_node(packed, a.form) == u) continue;
             u64 end = __ldg(a.offsets + u + 1);
             for (u64 arc = (u64)__ldg(a.offsets + u) + 4; arc < end; arc++) {
                 relaxed++;
-                relax(a, s, into, queue, count, threshold, d, __ldg(a.arcs + arc), u);
+                relax(a, s, into, queue, count, threshold, d, __ldg(a.arcs + arc), at);
             }
         }
         __syncthreads();
@@ -144,7 +148,7 @@ __device__ void local_rounds(const NearFarArgs& a, NearFarShared& s, u64* queue,
 // Smallest distance of a pending node; bits below `settled` are done with and cleared.
 __device__ void sweep_lowest(const NearFarArgs& a, NearFarShared& s, u32 settled, u32* lowest) {
     u32 best = 0;
-    u32 words = (a.active + 31) / 32;
+    u32 words = (a.places + 31) / 32;
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x) {
         u32 bits = fresh(a.pending + i), keep = bits;
         for (u32 b = bits; b; b &= b - 1) {
@@ -166,7 +170,7 @@ __device__ void sweep_lowest(const NearFarArgs& a, NearFarShared& s, u32 settled
 
 // Moves the pending nodes below `threshold` to the near queue.
 __device__ void sweep_near(const NearFarArgs& a, u64* queue, u64* count, u32 threshold) {
-    u32 words = (a.active + 31) / 32;
+    u32 words = (a.places + 31) / 32;
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x) {
         u32 bits = fresh(a.pending + i), keep = bits;
         u32 near = 0;

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 /// Strategies.
 pub(super) const LEVELS: &str = "levels";
+pub(super) const COPIES: &str = "copies";
 pub(super) const SEARCHES: &str = "searches";
 
 /// Rows and columns.
@@ -63,9 +64,24 @@ impl Ends {
     }
 }
 
+/// What all replicas are told.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub ends: Ends,
+    /// Where rows go, if not into memory.
+    pub file: Option<Arc<RowFile>>,
+    /// Replicas have a slice of the rows each, else all.
+    pub dealt: bool,
+}
+
 /// Whether replicas have parts of their own.
 pub(super) fn is_dealt(fleet: &Fleet, run: &RunOptions) -> bool {
-    fleet.world() > 1 && run.merge != MergeMode::Redundant
+    parts(fleet.world(), run) > 1
+}
+
+/// Among how many replicas of so many sources are dealt.
+pub(super) fn parts(world: usize, run: &RunOptions) -> usize {
+    if run.merge == MergeMode::Redundant { 1 } else { world }
 }
 
 /// What replica `rank` does of so many equal parts.
@@ -373,7 +389,7 @@ pub struct DistanceMatrix {
     pub unreached: u64,
     /// The largest distance of the others.
     pub farthest: f64,
-    /// How it was found: `levels`, by many sources at a time, or `searches`, one after another.
+    /// How it was found: `levels`, 256 sources at a time, `copies`, many, or `searches`, one after another.
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
@@ -429,6 +445,7 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
     fn strategy_line(&self, _: &Query<A>) -> String {
         match self.strategy {
             SEARCHES => "a search from each source".into(),
+            COPIES => "many sources at a time, each in a copy of the graph".into(),
             other => format!("{other}, {} sources at a time", 64 * WORDS),
         }
     }

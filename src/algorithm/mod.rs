@@ -20,6 +20,7 @@ pub mod cc;
 pub mod cdlp;
 mod chains;
 pub mod closeness;
+mod copies;
 pub mod distances;
 pub mod filter;
 mod frame;

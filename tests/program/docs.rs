@@ -1447,9 +1447,6 @@ fn matrices(archive: &str) -> String {
     ]);
     for (title, dataset) in FAR {
         let cells = ["hops", "distances"].map(|workload| {
-            if workload == "distances" && !title.starts_with("rmat") {
-                return ["-".to_string(), "-".to_string()];
-            }
             let ms = [1, 2].map(|gpus| {
                 let found = records.iter().find(|record| {
                     record["coordinates"]["replicas"] == gpus

@@ -98,11 +98,44 @@ fn any_number_of_replicas_and_any_merge_find_the_rows_of_single_searches() {
                 let told = format!("{workload}, {name} on {how}, {options:?}");
                 assert!((&answer.sources, &answer.targets) == (sources, targets), "{told}");
                 assert!(values(&answer) == *right, "{told}");
+                let many = *name == "flat" && sources.len() >= 8 * fleet.world();
+                if many && fleet.info().backend == "cuda" {
+                    assert!(["levels", "copies"].contains(&answer.strategy), "{told}");
+                }
                 let unreached = right.iter().filter(|value| value.is_infinite()).count();
                 assert_eq!(answer.unreached, unreached as u64, "{told}");
             }
         }
     });
+}
+
+/// More than one batch of copies, of 2^29 places.
+#[test]
+fn many_searches_of_a_large_road_network_find_what_single_ones_do() {
+    let fleets = common::cuda_fleets();
+    if fleets.is_empty() {
+        return;
+    }
+    let graph = Arc::new(hivegraph::generate::generate("road:19").unwrap());
+    let options =
+        own(json!({ "sources": "connected:1030:1", "targets": "random:50:2", "precision": "f32" }));
+    let mut rows = Vec::new();
+    for devices in fleets {
+        let fleet = common::open(&devices.0, devices.1, FleetConfig::default());
+        let config = RunConfig { own: options.clone(), ..RunConfig::default() };
+        let answer: DistanceMatrix = solved("distances", &fleet, &graph, &config);
+        if rows.is_empty() {
+            rows = values(&answer);
+            let row = rows.chunks(answer.targets.len());
+            for (source, row) in answer.sources.iter().zip(row).step_by(400) {
+                let all = common::dijkstra_f32(&graph, &[*source]);
+                let right: Vec<f64> =
+                    answer.targets.iter().map(|v| all[*v as usize].into()).collect();
+                assert!(*row == right, "{devices:?}: from {source}");
+            }
+        }
+        assert!(values(&answer) == rows, "{devices:?}");
+    }
 }
 
 #[test]

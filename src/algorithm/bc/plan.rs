@@ -9,7 +9,7 @@ use crate::collective::{Element, Replicated, Shares, Split};
 use crate::device::kernels::bc_batch as kernel;
 use crate::error::Result;
 use crate::fleet::{FleetInfo, Replica};
-use crate::layout::memory::{CONTEXT_BYTES, DeviceArray, total};
+use crate::layout::memory::{DeviceArray, total};
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -155,12 +155,7 @@ fn dealing_pays(arcs: u64, active: usize, sources: usize, fleet: &FleetInfo) -> 
 
 /// The most lanes, up to those of `sizes`, that the memory of every GPU has room for.
 fn fitting(columns: &Columns, mut sizes: Sizes, fleet: &FleetInfo) -> usize {
-    let sharers = |gpu: &str| fleet.gpus().into_iter().filter(|other| *other == gpu).count();
-    let room = |bytes: u64, gpu: &str| {
-        let bytes = bytes.saturating_sub(CONTEXT_BYTES);
-        bytes.min(fleet.memory_limit.unwrap_or(u64::MAX)) / sharers(gpu).max(1) as u64
-    };
-    let room = fleet.devices.iter().map(|d| room(d.memory_bytes, d.gpu())).min().unwrap_or(0);
+    let room = fleet.room();
     let each = columns.out.arcs();
     let arcs = each + columns.into.as_ref().map_or(0, |rows| rows.arcs());
     let rows = 4 * arcs + 8 * cuda::most_segments(arcs) as u64 + 16 * columns.active as u64;

@@ -3,28 +3,34 @@
 //! **Definition.** distance(s, v) is dist(v) of [shortest paths](mod@super::sssp) from source s, in f32 or in f64: the same bits as a search
 //! from s alone finds. It is 0 if they are the same node, infinite where there is no path.
 //!
-//! **Idea.** The searches of `sssp`, one after another. At the end of each the distances of the targets are put side by side.
+//! **Idea.** Where degrees are flat and small, so that paths are long and a search alone leaves a GPU idle, GPUs search from many sources
+//! at once (`copies`). Elsewhere, and in f64, the searches of `sssp` come one after another (`single.rs`): they fill a GPU, or all
+//! threads of a host. In the end the distances of the targets are put side by side.
 //!
 //! **Replicas.** Sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged. With
 //! `--merge redundant` each searches from all sources.
 //!
-//! **Arrays.** Those of `sssp`; `labels: [targets] u32` and `rows: [some sources, targets] f32 or f64`, each replica's own.
+//! **Arrays.** Those of `sssp`; `labels: [targets] u32` and `rows: [some sources, targets] f32 or f64`. Or `sources: [sources] u32`,
+//! `targets: [targets] u32`, `rows: [some sources, targets] f32` and those of `copies`. Each replica's own.
 //!
-//! **Source.** That of `sssp`.
+//! **Source.** That of `sssp`, and of `copies`.
 
 mod single;
 
+use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
-use super::matrix::{DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt};
-use super::sssp::{self, Each, WHOLE, weights_are_whole};
+use super::matrix::{
+    Asked, COPIES, DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt,
+    parts,
+};
+use super::sssp::{self, Each, WHOLE, may_overflow, weights_are_whole};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Precision, RunOptions, Seeds};
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::io::RowFile;
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
 use crate::layout::{Form, Prepared, WeightedGraph};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -124,8 +130,16 @@ impl Algorithm for WeightMatrix {
         let nodes = shape.nodes as usize;
         let ends = [&config.sources, &config.targets].map(|chosen| most_of(chosen, nodes));
         let mut all = sssp::arrays(shape, world);
-        all.extend(single::arrays(ends, config.precision == Precision::F64, world));
-        all
+        let double = config.precision == Precision::F64;
+        all.extend(single::arrays(ends, double, world));
+        let at_once = Copied::arrays(shape, (ends[0], parts(world, &config.run)), world);
+        match at_once.filter(|_| !double) {
+            Some((copies, mut arrays)) => {
+                arrays.extend(matrix_arrays::<f32>(ends, copies, world));
+                most_of_all([all, arrays])
+            }
+            None => all,
+        }
     }
 
     fn solve(request: Request<Self>) -> Result<DistanceMatrix> {
@@ -133,7 +147,7 @@ impl Algorithm for WeightMatrix {
         let (rows, config) = (graph.weighted(fleet)?, &query.config);
         let into = config.into.as_deref();
         check_into(fleet, into, (run, extras))?;
-        let searched = Searched { fleet, query, run, rows: &rows };
+        let searched = Searched { fleet, graph, query, run, rows: &rows };
         match config.precision {
             Precision::F32 => searched.of::<f32>(),
             Precision::F64 => searched.of::<f64>(),
@@ -150,19 +164,10 @@ impl Algorithm for WeightMatrix {
     }
 }
 
-/// What all replicas are told.
-#[derive(Clone)]
-struct Asked {
-    ends: Ends,
-    /// Where rows go, if not into memory.
-    file: Option<Arc<RowFile>>,
-    /// Replicas have a slice of the rows each, else all.
-    dealt: bool,
-}
-
 /// A question on its way to an answer.
 struct Searched<'a> {
     fleet: &'a Fleet,
+    graph: &'a Prepared,
     query: &'a Query<WeightMatrix>,
     run: &'a RunOptions,
     rows: &'a Arc<WeightedGraph>,
@@ -171,23 +176,32 @@ struct Searched<'a> {
 impl Searched<'_> {
     /// With distances of this width.
     fn of<T: Width>(&self) -> Result<DistanceMatrix> {
-        let Searched { fleet, query, run, rows } = self;
-        let (each, run) = (Each::new(fleet, (*rows).clone(), T::DOUBLE), (*run).clone());
+        let Searched { fleet, graph, query, run, rows } = self;
         let (ends, into) = (query.start.clone(), query.config.into.as_deref());
         let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &query.graph))?;
-        let dealt = is_dealt(fleet, &run);
+        let sizes = (ends.sources.len(), parts(fleet.world(), run));
+        let beside = 4 * ends.targets.len() as u64;
+        let copied = match T::DOUBLE {
+            true => None,
+            false => Copied::new((fleet, graph), sizes, beside, (Distance::Weight, false))?,
+        };
+        let (dealt, run) = (is_dealt(fleet, run), (*run).clone());
         let asked = Asked { ends, file: file.clone(), dealt };
-        let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
-        let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
+        let (strategy, answers) = match copied {
+            Some(copied) => {
+                let program = move |r: &mut _| copies::matrix::<f32>(r, &copied, &asked, &run);
+                (COPIES, fleet.run(program)?)
+            }
+            None => {
+                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE);
+                let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
+                (SEARCHES, fleet.run(program)?)
+            }
+        };
+        let (parts, measured) = ReplicaAnswer::all(answers);
         let question = (&query.start, &*query.graph);
-        DistanceMatrix::of::<T>(fleet, question, (parts, file, dealt), (SEARCHES, measured))
+        DistanceMatrix::of::<T>(fleet, question, (parts, file, dealt), (strategy, measured))
     }
-}
-
-/// Whether a sum of weights may be more than f32 holds.
-fn may_overflow(graph: &Arc<WeightedGraph>) -> bool {
-    let layout = &graph.layout;
-    layout.mean_weight * layout.out.arc_count() as f64 > f64::from(f32::MAX)
 }
 
 /// Whether a sum of whole numbers may be one that f32 rounds.

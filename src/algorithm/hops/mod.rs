@@ -4,32 +4,37 @@
 //! same node. Where there is no path it is the largest number of the matrix's type.
 //!
 //! **Idea.** 256 sources are searched from together (`lanes.rs`). At the end of a level each node that has new bits writes the level into
-//! its column, at the rows of these bits. Where paths are long, the host searches from a source a thread instead (`host.rs`): the sources
-//! of a batch share little there.
+//! its column, at the rows of these bits. Where degrees are small and alike, so that paths are long, the sources of such a batch share
+//! little: GPUs search from many sources at once in copies of the graph instead (`copies`), and the host from a source a thread
+//! (`host.rs`).
 //!
 //! **Replicas.** Batches of sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged.
 //! With `--merge redundant` each searches from all sources.
 //!
 //! **Arrays.** Those of `lanes.rs`; `rows: [256, targets] u8 or u32`, `column: [n] u32` and `beyond: [1] u32`, each replica's own.
+//! Or those of `copies`.
 //!
-//! **Source.** That of `lanes.rs`.
+//! **Source.** That of `lanes.rs`, and of `copies`.
 
 mod host;
 mod program;
 
+use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
 use super::lanes::{self, LANES};
-use super::matrix::{DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, file_of, is_dealt};
+use super::matrix::{
+    Asked, COPIES, DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, file_of, is_dealt, parts,
+};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{RunOptions, Seeds};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
 use crate::layout::{Form, Prepared, is_flat_graph};
 use crate::words::words;
-use program::{Asked, Hops};
+use program::Hops;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -158,7 +163,17 @@ impl Algorithm for HopMatrix {
         let values = LANES.min(sources) * targets;
         let small = config.dtype.of(nodes) == HopType::U8;
         all.extend(program::arrays(nodes, values, small, world));
-        all
+        match Copied::arrays(shape, (sources, parts(world, &config.run)), world) {
+            Some((copies, mut arrays)) => {
+                let ends = [sources, targets];
+                arrays.extend(match small {
+                    true => matrix_arrays::<u8>(ends, copies, world),
+                    false => matrix_arrays::<u32>(ends, copies, world),
+                });
+                most_of_all([all, arrays])
+            }
+            None => all,
+        }
     }
 
     fn solve(request: Request<Self>) -> Result<DistanceMatrix> {
@@ -172,15 +187,28 @@ impl Algorithm for HopMatrix {
 
 fn solved<T: Hops>(request: Request<HopMatrix>) -> Result<DistanceMatrix> {
     let Request { fleet, graph, query, run, extras } = request;
-    let (rows, into) = (graph.general(fleet)?, query.config.into.as_deref());
+    let into = query.config.into.as_deref();
     check_into(fleet, into, (run, extras))?;
-    let (run, ends, dealt) = (run.clone(), query.start.clone(), is_dealt(fleet, run));
+    let (ends, dealt) = (query.start.clone(), is_dealt(fleet, run));
     let file = file_of::<T>(into, HopMatrix::NAME, (&ends, &query.graph))?;
-    let by_threads = fleet.info().backend != "cuda" && is_flat_graph(rows.graph());
-    let asked = Asked { ends, file: file.clone(), dealt, by_threads };
-    let program = move |r: &mut _| program::program::<T>(r, &rows, &asked, &run);
-    let (parts, measured) = ReplicaAnswer::all(fleet.run(program)?);
-    let strategy = if by_threads { SEARCHES } else { LEVELS };
+    let sizes = (ends.sources.len(), parts(fleet.world(), run));
+    let beside = (size_of::<T::Found>() * ends.targets.len()) as u64;
+    let copied = Copied::new((fleet, graph), sizes, beside, (Distance::Arcs, false))?;
+    let (asked, run) = (Asked { ends, file: file.clone(), dealt }, run.clone());
+    let (strategy, answers) = match copied {
+        Some(copied) => {
+            let program = move |r: &mut _| copies::matrix::<T>(r, &copied, &asked, &run);
+            (COPIES, fleet.run(program)?)
+        }
+        None => {
+            let rows = graph.general(fleet)?;
+            let by_threads = fleet.info().backend != "cuda" && is_flat_graph(rows.graph());
+            let program =
+                move |r: &mut _| program::program::<T>(r, &rows, (&asked, by_threads), &run);
+            (if by_threads { SEARCHES } else { LEVELS }, fleet.run(program)?)
+        }
+    };
+    let (parts, measured) = ReplicaAnswer::all(answers);
     let found = (parts, file, dealt);
     DistanceMatrix::of::<T>(fleet, (&query.start, &query.graph), found, (strategy, measured))
 }

@@ -3,20 +3,19 @@
 use super::{HopType, host};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::copies::Placed;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
 use crate::algorithm::lanes::{LANES, Lanes, Level, WORDS};
-use crate::algorithm::matrix::{Cell, Ends, Kept, MatrixValues, hash_of_all, part};
+use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, hash_of_all, part};
 use crate::algorithm::same::Words;
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
-use crate::io::RowFile;
 use crate::layout::Resident;
 use crate::layout::memory::DeviceArray;
 use crate::operator::{Args, Lambda, Over, lambda};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 replicated_arrays! {
@@ -120,26 +119,18 @@ fn own_small(
 }
 
 /// A type of the matrix, and that in which its values are found.
-pub(super) trait Hops: Cell {
-    type Found: Element;
+pub(super) trait Hops: Placed {
     const NONE: Self::Found;
-    /// What it is called.
-    const TYPE: HopType;
 
     /// [`note`] and [`own`].
     fn lambdas() -> [Lambda<()>; 2];
 
     /// So many arcs, or [`Hops::NONE`] for `u32::MAX`; nothing of what there is no room for.
     fn of(hops: u32) -> Option<Self::Found>;
-
-    /// Copies as many values out as `to` has.
-    fn copied(rows: &Replicated<Self::Found>, to: &mut [Self]) -> Result<()>;
 }
 
 impl Hops for u8 {
-    type Found = u8;
     const NONE: u8 = u8::MAX;
-    const TYPE: HopType = HopType::U8;
 
     fn lambdas() -> [Lambda<()>; 2] {
         [note_small(), own_small()]
@@ -152,16 +143,10 @@ impl Hops for u8 {
             small => small.ok(),
         }
     }
-
-    fn copied(rows: &Replicated<u8>, to: &mut [u8]) -> Result<()> {
-        rows.copy_out(to)
-    }
 }
 
 impl Hops for u16 {
-    type Found = u32;
     const NONE: u32 = u32::MAX;
-    const TYPE: HopType = HopType::U16;
 
     fn lambdas() -> [Lambda<()>; 2] {
         [note(), own()]
@@ -170,6 +155,34 @@ impl Hops for u16 {
     fn of(hops: u32) -> Option<u32> {
         Some(hops)
     }
+}
+
+impl Hops for u32 {
+    const NONE: u32 = u32::MAX;
+
+    fn lambdas() -> [Lambda<()>; 2] {
+        [note(), own()]
+    }
+
+    fn of(hops: u32) -> Option<u32> {
+        Some(hops)
+    }
+}
+
+impl Placed for u8 {
+    type Found = u8;
+
+    fn copied(rows: &Replicated<u8>, to: &mut [u8]) -> Result<()> {
+        rows.copy_out(to)
+    }
+
+    fn no_room(arcs: u32) -> Error {
+        no_room(arcs, HopType::U8)
+    }
+}
+
+impl Placed for u16 {
+    type Found = u32;
 
     fn copied(rows: &Replicated<u32>, to: &mut [u16]) -> Result<()> {
         let mut found = crate::memory::zeros("rows", to.len())?;
@@ -177,28 +190,26 @@ impl Hops for u16 {
         let short = |hops: u32| hops.min(u16::MAX.into()) as u16;
         let fits = |hops: &u32| *hops == u32::MAX || short(*hops) != u16::MAX;
         if let Some(hops) = found.par_iter().copied().filter(|hops| !fits(hops)).max() {
-            return Err(no_room(hops, HopType::U16));
+            return Err(Self::no_room(hops));
         }
         to.par_iter_mut().zip(&found).for_each(|(to, hops)| *to = short(*hops));
         Ok(())
     }
+
+    fn no_room(arcs: u32) -> Error {
+        no_room(arcs, HopType::U16)
+    }
 }
 
-impl Hops for u32 {
+impl Placed for u32 {
     type Found = u32;
-    const NONE: u32 = u32::MAX;
-    const TYPE: HopType = HopType::U32;
-
-    fn lambdas() -> [Lambda<()>; 2] {
-        [note(), own()]
-    }
-
-    fn of(hops: u32) -> Option<u32> {
-        Some(hops)
-    }
 
     fn copied(rows: &Replicated<u32>, to: &mut [u32]) -> Result<()> {
         rows.copy_out(to)
+    }
+
+    fn no_room(arcs: u32) -> Error {
+        no_room(arcs, HopType::U32)
     }
 }
 
@@ -208,26 +219,14 @@ fn no_room(hops: u32, dtype: HopType) -> Error {
     ))
 }
 
-/// What all replicas are told.
-#[derive(Clone)]
-pub(super) struct Asked {
-    pub ends: Ends,
-    /// Where rows go, if not into memory.
-    pub file: Option<Arc<RowFile>>,
-    /// Replicas have a slice of the rows each, else all.
-    pub dealt: bool,
-    /// Hosts search from a source a thread.
-    pub by_threads: bool,
-}
-
-/// The program of one replica: its rows.
+/// The program of one replica: its rows. `by_threads`: hosts search from a source a thread.
 pub(super) fn program<T: Hops>(
     r: &mut Replica,
     g: &Resident,
-    asked: &Asked,
+    (asked, by_threads): (&Asked, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<MatrixValues>> {
-    let Asked { ends: Ends { sources, targets }, file, dealt, by_threads } = asked;
+    let Asked { ends: Ends { sources, targets }, file, dealt } = asked;
     let nodes = g.graph().nodes();
     let own = part(sources.len(), *dealt, (r.rank(), r.world()));
     let kept = Kept::new(own, targets.len(), LANES, file.clone())?;
@@ -239,7 +238,6 @@ pub(super) fn program<T: Hops>(
     state.column.assign(&column)?;
     let lanes = Lanes::new(r, g, sources, false)?;
     let [note, start] = T::lambdas();
-    let by_threads = *by_threads && matches!(r.backend, Backend::Host(_));
     let (compared, hash) = ([run.compare, *dealt], [0; 2]);
     let mut driver =
         Driver::<T> { lanes, state, asked, by_threads, note, start, kept, compared, hash };
@@ -308,7 +306,7 @@ impl<T: Hops> Driver<'_, T> {
         log.book("step rows", (0, 0), (0, 0), "none");
         match beyond[0] {
             0 => Ok(()),
-            hops => Err(no_room(hops, T::TYPE)),
+            hops => Err(T::no_room(hops)),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::layout::memory::DeviceArray;
 use crate::layout::tiles::TileRows;
 use crate::layout::{DeviceGraph, TileFacts, TopologyRows};
-use near_far::NearFar;
+pub(super) use near_far::{NearFar, Places};
 pub(super) use tiled::Tiled;
 
 /// What is searched, by device address.

@@ -11,20 +11,40 @@ const _: () = assert!(size_of::<NearFarControl>() <= CONTROL * size_of::<u64>())
 /// What the queues are called, and how long both are.
 const QUEUES: &str = "near queues";
 
-fn queue_length(active: usize) -> usize {
-    2 * active.max(1024)
+fn queue_length(most: usize) -> usize {
+    2 * most.max(1024)
+}
+
+/// What is searched: nodes, of one graph or of copies.
+#[derive(Clone, Copy)]
+pub(in crate::algorithm) struct Places {
+    pub count: u32,
+    /// The part of a place that is the node.
+    pub mask: u32,
+    /// Most that are near at once; others wait.
+    pub near: usize,
+    /// Rounds of a block by itself before all meet.
+    pub local_rounds: u32,
 }
 
 /// The kernel and its queues.
 pub(in crate::algorithm) struct NearFar {
     run: Function,
     blocks: u32,
+    places: Places,
     queue: DeviceBuffer<u64>,
     status: Pinned<NearFarStatus>,
 }
 
 impl NearFar {
     pub fn new(device: &mut CudaDevice, rows: &Rows) -> Result<NearFar> {
+        let count = rows.of.nodes;
+        let places = Places { count, mask: u32::MAX, near: count as usize, local_rounds: 64 };
+        NearFar::over(device, rows, places)
+    }
+
+    /// Over copies.
+    pub fn over(device: &mut CudaDevice, rows: &Rows, places: Places) -> Result<NearFar> {
         let option = |name, on: bool| format!("-DHIVE_{name}={}", u32::from(on));
         let form = [option("PACKED", rows.of.packed), option("WIDE", rows.wide)];
         let levels = (!rows.of.weighted).then(|| option("LEVELS", true));
@@ -33,14 +53,15 @@ impl NearFar {
         Ok(NearFar {
             run,
             blocks: device.resident_blocks(run, THREADS, 0)?,
-            queue: device.alloc(QUEUES, queue_length(rows.of.nodes as usize))?,
+            places,
+            queue: device.alloc(QUEUES, queue_length(places.near))?,
             status: Pinned::new(&device.context, 1)?,
         })
     }
 
     /// What it takes on a GPU.
-    pub fn list(active: usize) -> Vec<DeviceArray> {
-        vec![DeviceArray::new::<u64>(QUEUES, queue_length(active))]
+    pub fn list(most: usize) -> Vec<DeviceArray> {
+        vec![DeviceArray::new::<u64>(QUEUES, queue_length(most))]
     }
 
     /// Queues a search to its end.
@@ -58,11 +79,11 @@ impl NearFar {
             log: search.log,
             deadline_ns: device.deadline_ns(),
             capacity: self.queue.len() as u64 / 2,
-            active: rows.of.nodes,
-            local_rounds: 64,
+            places: self.places.count,
+            local_rounds: self.places.local_rounds,
             delta: search.width,
             form: rows.of.form,
-            unused: 0,
+            mask: self.places.mask,
         };
         device.launch(self.run, device.together(self.blocks, THREADS), &args)
     }

@@ -11,7 +11,9 @@ use crate::device::kernels::sssp_round::{Control, STEP_SHARED, STEP_THREADS, Sta
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::DeviceWeighted;
-use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
+use crate::layout::memory::{
+    CONTROL, DeviceArray, GraphShape, QUEUE, most_of_all, total, weighted,
+};
 use crate::layout::tiles::TileRows;
 
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
@@ -64,7 +66,7 @@ impl Workspace {
         let sizes = Sizes { seeds: seeds.len(), blocks: blocks as usize, listed };
         let long_paths = match widths {
             Some(widths) => {
-                let long_paths = LongPaths::new(device, &rows(graph))?;
+                let long_paths = LongPaths::new(device, &rows(graph, false))?;
                 let width = long_paths.width(widths);
                 Some((long_paths, width))
             }
@@ -150,7 +152,7 @@ impl Workspace {
                 log,
                 width: *width,
             };
-            return long_paths.launch(device, &rows(graph), &search);
+            return long_paths.launch(device, &rows(graph, false), &search);
         }
         let joint = told.task == Task::Joint;
         let args = StepArgs {
@@ -255,11 +257,12 @@ fn pointers(s: &State) -> Result<[u64; 3]> {
     Ok([s.dist.on_device()?, front?, next?])
 }
 
-/// The rows of `graph`, for a search of long paths.
-pub(super) fn rows(graph: &DeviceWeighted) -> Rows {
+/// The rows of `graph`, for a search of long paths, or those `backward`.
+pub(in crate::algorithm) fn rows(graph: &DeviceWeighted, backward: bool) -> Rows {
+    let out = graph.into.as_ref().filter(|_| backward).unwrap_or(&graph.out);
     let of = TileRows {
-        offsets: graph.out.offsets.pointer(),
-        arcs: graph.out.arcs.pointer(),
+        offsets: out.offsets.pointer(),
+        arcs: out.arcs.pointer(),
         form: graph.form,
         packed: graph.packed,
         weighted: true,
@@ -267,7 +270,7 @@ pub(super) fn rows(graph: &DeviceWeighted) -> Rows {
         count: graph.count,
     };
     let tileable = graph.flat && graph.into.is_none() && graph.out.arcs.is_own();
-    let records = graph.out.records.pointer();
+    let records = out.records.pointer();
     Rows { of, records, wide: graph.wide, tileable, double: false }
 }
 
@@ -304,8 +307,7 @@ pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     // Whoever gives a finite --delta gets windows on any graph.
     let long_paths = of(1, LongPaths::least(active));
     let double = [weighted(shape), double::arrays(shape)].concat();
-    let all = [of(active, Vec::new()), double, long_paths];
-    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
+    most_of_all([of(active, Vec::new()), double, long_paths])
 }
 
 /// The replicated state of one of `world` replicas.

@@ -177,7 +177,7 @@ impl Workspace {
         let mut kernel = |name| device.function(source("sssp_double.cu"), &options, name);
         let before = [kernel("sssp_double_reset")?, kernel("sssp_double_seeds")?];
         let run = kernel("sssp_double")?;
-        let way = match Tiled::of(device, &Rows { double: true, ..rows(graph) })? {
+        let way = match Tiled::of(device, &Rows { double: true, ..rows(graph, false) })? {
             Some(search) => Way::Tiles(Box::new(search), widths.tiles),
             None => Way::NearFar(Box::new(NearFar {
                 run,
