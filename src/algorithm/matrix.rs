@@ -23,6 +23,15 @@ pub(super) const LEVELS: &str = "levels";
 pub(super) const COPIES: &str = "copies";
 pub(super) const SEARCHES: &str = "searches";
 
+/// A strategy as a summary tells it.
+pub(super) fn strategy_told(strategy: &str) -> String {
+    match strategy {
+        SEARCHES => "a search from each source".into(),
+        COPIES => "many sources at a time, each in a copy of the graph".into(),
+        other => format!("{other}, {} sources at a time", 64 * WORDS),
+    }
+}
+
 /// Rows and columns.
 #[derive(Clone)]
 pub struct Ends {
@@ -443,11 +452,7 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
     }
 
     fn strategy_line(&self, _: &Query<A>) -> String {
-        match self.strategy {
-            SEARCHES => "a search from each source".into(),
-            COPIES => "many sources at a time, each in a copy of the graph".into(),
-            other => format!("{other}, {} sources at a time", 64 * WORDS),
-        }
+        strategy_told(self.strategy)
     }
 
     fn cuts(&self, _: &Query<A>) -> String {

@@ -179,6 +179,19 @@ impl<'a> Args<'a> {
         self
     }
 
+    /// An array on a device to read, as elements of another type of the same size.
+    pub(crate) fn reads_bits<T: Element>(
+        mut self,
+        name: &'a str,
+        array: &'a Replicated<T>,
+        dtype: Dtype,
+    ) -> Self {
+        let device = array.device().map(|buffer| ArrayAddress::Flat(buffer.pointer()));
+        let (kind, length, made) = (Kind::Reads(dtype), array.len() as u64, Made::of(array));
+        self.given.push((name, Given::Array { kind, length, host: None, device, made }));
+        self
+    }
+
     /// A number, as one of another type of the same size.
     pub(super) fn scalar_bits<T: Element>(mut self, name: &'a str, value: T, dtype: Dtype) -> Self {
         let mut bytes = [0; 8];

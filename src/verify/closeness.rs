@@ -5,6 +5,8 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hash::mix;
 use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Nodes and arcs that are looked at, at most: some seconds on two cores.
 const MOST: u64 = 1 << 32;
@@ -19,23 +21,35 @@ pub struct ClosenessFound<'a> {
     /// Sum of 1 / distance * (n - 1) / |S|.
     pub harmonic: &'a [f64],
     /// The largest distance.
-    pub eccentricity: &'a [u32],
+    pub eccentricity: &'a [f64],
     /// |R|.
     pub reached: &'a [u32],
 }
 
-/// Certifies what was found of distances in arcs from `sources` (distinct) to nodes, or with `out` to the sources. Closeness is right
-/// to 1e-12 of itself, harmonic centrality to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it has looked at: all, if
-/// that takes at most 2^32 looks at nodes and arcs, else a random choice of them.
+/// Which distances are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClosenessBy {
+    /// Numbers of arcs.
+    Arcs,
+    /// Sums of weights, added up in 32 bits.
+    Weights32,
+    /// The same in 64 bits.
+    Weights64,
+}
+
+/// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact,
+/// by weight right to 2 h 2^-24 of themselves (2^-53 in 64 bits) where paths have at most h arcs. Closeness is right to that and 1e-12,
+/// harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it has looked at: all, if
+/// that takes at most 2^32 looks at nodes and arcs (2^28 by weight), else a random choice of them.
 ///
-/// Takes 5 bytes a node and thread, and the reverse of a directed graph.
+/// Takes 5 bytes a node and thread, 16 by weight, and the reverse of a directed graph.
 ///
 /// # Errors
 /// [`Error::Verify`] names a wrong node: the first by input id of those that were looked at.
 pub fn closeness(
     graph: &Graph,
     sources: &[u32],
-    out: bool,
+    (by, out): (ClosenessBy, bool),
     found: ClosenessFound,
 ) -> Result<usize> {
     let n = graph.nodes();
@@ -48,7 +62,8 @@ pub fn closeness(
     let mut is_source = vec![false; n];
     sources.iter().for_each(|source| is_source[*source as usize] = true);
 
-    let most = ((MOST / (n as u64 + graph.arcs()).max(1)) as usize).max(LEAST);
+    let most = if by == ClosenessBy::Arcs { MOST } else { MOST / 16 };
+    let most = ((most / (n as u64 + graph.arcs()).max(1)) as usize).max(LEAST);
     let mut ranks: Vec<u32> = (0..n as u32).collect();
     if most < n {
         ranks.sort_unstable_by_key(|rank| mix(u64::from(*rank)));
@@ -56,12 +71,16 @@ pub fn closeness(
         ranks.sort_unstable();
     }
     let looked = ranks.len();
-    let search = || (vec![false; n], Vec::new());
+    let search = || (vec![false; if by == ClosenessBy::Arcs { n } else { 0 }], Vec::new());
     let wrong = ranks.into_par_iter().map_init(search, |space, rank| {
         let v = graph.ranked(rank);
-        let levels = sources_by_level(rows, &is_source, v, space);
+        let right = match by {
+            ClosenessBy::Arcs => of_levels(&sources_by_level(rows, &is_source, v, space), n),
+            ClosenessBy::Weights32 => of_weights(rows, &is_source, v, 0.5f64.powi(24)),
+            ClosenessBy::Weights64 => of_weights(rows, &is_source, v, 0.5f64.powi(53)),
+        };
         let others = sources.len() as u64 - u64::from(is_source[v as usize]);
-        judged(graph, v as usize, &levels, others, &found)
+        judged(graph, v as usize, &right, others, &found)
     });
     match wrong.find_first(Option::is_some).flatten() {
         Some(what) => Err(Error::Verify(what)),
@@ -96,46 +115,100 @@ fn sources_by_level(
     levels
 }
 
+/// What distances to a node add up to, and what part of that may be off: of distances, and of harmonic centrality.
+struct Right {
+    reached: u64,
+    far: f64,
+    inverse: f64,
+    farthest: f64,
+    off: [f64; 2],
+}
+
+/// From how many sources there are at each number of arcs.
+fn of_levels(levels: &[u64], nodes: usize) -> Right {
+    let farthest = levels.iter().rposition(|count| *count > 0).unwrap_or(0) as f64;
+    let far: u64 = levels.iter().zip(0u64..).map(|(count, level)| count * level).sum();
+    let inverse = levels.iter().enumerate().skip(1).rev();
+    Right {
+        reached: levels.iter().sum(),
+        far: far as f64,
+        inverse: inverse.map(|(level, count)| *count as f64 / level as f64).sum(),
+        farthest,
+        off: [0.0, farthest * nodes as f64 * 0.5f64.powi(62)],
+    }
+}
+
+/// From sums of weights along `rows`, of which each addition may be `off` by this part (Dijkstra).
+fn of_weights(rows: &Graph, is_source: &[bool], v: u32, off: f64) -> Right {
+    let mut lengths = vec![(f64::INFINITY, 0u32); rows.nodes()];
+    lengths[v as usize].0 = 0.0;
+    let mut queue = BinaryHeap::from([Reverse((0u64, v))]);
+    let mut right = Right { reached: 0, far: 0.0, inverse: 0.0, farthest: 0.0, off: [0.0; 2] };
+    let mut most = 0;
+    while let Some(Reverse((order, u))) = queue.pop() {
+        let (length, arcs) = lengths[u as usize];
+        if length.to_bits() < order {
+            continue;
+        }
+        if u != v && is_source[u as usize] {
+            right.reached += 1;
+            right.far += length;
+            right.inverse += if length > 0.0 { 1.0 / length } else { 0.0 };
+            right.farthest = length;
+            most = most.max(arcs);
+        }
+        for (w, weight) in rows.neighbors(u as usize) {
+            let longer = length + f64::from(weight);
+            if longer < lengths[w as usize].0 {
+                lengths[w as usize] = (longer, arcs + 1);
+                queue.push(Reverse((longer.to_bits(), w)));
+            }
+        }
+    }
+    right.off = [2.0 * off * f64::from(most); 2];
+    right
+}
+
 /// What is wrong with the values of node `v`, if anything is.
 fn judged(
     graph: &Graph,
     v: usize,
-    levels: &[u64],
+    right: &Right,
     others: u64,
     found: &ClosenessFound,
 ) -> Option<String> {
-    let n = graph.nodes() as f64;
-    let reached: u64 = levels.iter().sum();
-    let farthest = levels.iter().rposition(|count| *count > 0).unwrap_or(0);
-    let far: u64 = levels.iter().zip(0u64..).map(|(count, level)| count * level).sum();
+    let (n, reached) = (graph.nodes() as f64, right.reached as f64);
     let of = |share: f64| share / others.max(1) as f64;
-    let closeness = if far == 0 { 0.0 } else { reached as f64 / far as f64 * of(reached as f64) };
-    let inverse = levels.iter().enumerate().skip(1).rev();
-    let harmonic =
-        of(inverse.map(|(level, count)| *count as f64 / level as f64).sum::<f64>() * (n - 1.0));
-    let units = farthest as f64 * n * 0.5f64.powi(62);
+    let closeness = if right.far == 0.0 { 0.0 } else { reached / right.far * of(reached) };
+    let harmonic = of(right.inverse * (n - 1.0));
     let near = |found: f64, right: f64, share: f64| (found - right).abs() <= share * right;
+    let [far, inverse] = right.off;
     let told = [
         (
-            u64::from(found.reached[v]) != reached,
+            u64::from(found.reached[v]) == right.reached,
             "reached",
             f64::from(found.reached[v]),
-            reached as f64,
+            reached,
         ),
         (
-            found.eccentricity[v] as usize != farthest,
+            near(found.eccentricity[v], right.farthest, far),
             "eccentricity",
-            f64::from(found.eccentricity[v]),
-            farthest as f64,
+            found.eccentricity[v],
+            right.farthest,
         ),
-        (!near(found.closeness[v], closeness, 1e-12), "closeness", found.closeness[v], closeness),
         (
-            !near(found.harmonic[v], harmonic, 1e-12 + units),
+            near(found.closeness[v], closeness, 1e-12 + far),
+            "closeness",
+            found.closeness[v],
+            closeness,
+        ),
+        (
+            near(found.harmonic[v], harmonic, 1e-12 + inverse),
             "harmonic",
             found.harmonic[v],
             harmonic,
         ),
     ];
-    let (_, what, value, right) = told.into_iter().find(|(wrong, ..)| *wrong)?;
+    let (_, what, value, right) = told.into_iter().find(|(right, ..)| !right)?;
     Some(format!("closeness, node {}: {what} is {value}, and is {right}", graph.id(v as u32)))
 }

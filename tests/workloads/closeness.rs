@@ -5,7 +5,7 @@ use crate::common::{graph_of, own, solved};
 use hivegraph::algorithm::closeness::Closeness;
 use hivegraph::graph::Graph;
 use hivegraph::run::RunConfig;
-use hivegraph::verify::{self, ClosenessFound};
+use hivegraph::verify::{self, ClosenessBy, ClosenessFound};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -98,11 +98,7 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
                 let told = format!("{name} on {how}, {options:?}, node {v}");
                 assert!((answer.closeness[v] - closeness).abs() <= 1e-12, "{told}: closeness");
                 assert!((answer.harmonic[v] - harmonic).abs() <= 1e-9, "{told}: harmonic");
-                assert_eq!(
-                    u64::from(answer.eccentricity[v]),
-                    *eccentricity,
-                    "{told}: eccentricity"
-                );
+                assert_eq!(answer.eccentricity.of(v), *eccentricity as f64, "{told}: eccentricity");
                 assert_eq!(u64::from(answer.reached[v]), *reached, "{told}: reached");
             }
             answers.push(answer);
@@ -115,6 +111,113 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
     });
 }
 
+/// The same of the least sums of weights. Sources at distance 0 have no inverse.
+fn defined_by_weight(graph: &Graph, sources: &[usize], out: bool) -> Vec<[f64; 4]> {
+    let n = graph.nodes();
+    let from: Vec<Vec<f32>> = (0..n).map(|u| common::dijkstra_f32(graph, &[u as u32])).collect();
+    let of = |v: usize| {
+        let others: Vec<usize> = sources.iter().copied().filter(|s| *s != v).collect();
+        let all = others.iter().map(|s| if out { from[v][*s] } else { from[*s][v] });
+        let all: Vec<f64> = all.filter(|d| d.is_finite()).map(f64::from).collect();
+        let (reached, many) = (all.len() as f64, others.len().max(1) as f64);
+        let far = all.iter().sum::<f64>();
+        let closeness = if far > 0.0 { reached / far * (reached / many) } else { 0.0 };
+        let inverse = all.iter().map(|d| if *d > 0.0 { 1.0 / d } else { 0.0 }).sum::<f64>();
+        let farthest = all.iter().copied().fold(0.0, f64::max);
+        [closeness, inverse * (n as f64 - 1.0) / many, farthest, reached]
+    };
+    (0..n).map(of).collect()
+}
+
+#[test]
+fn weights_are_added_up_to_the_same_bits_on_any_number_of_replicas() {
+    let mut asked = Vec::new();
+    let more = [
+        ("zeros", common::zeros_and_parallels(90)),
+        ("flat", common::grid(23, 14, true, 5)),
+        ("fractions", {
+            let weight = |v: u32| 0.001 + (v * 7919 % 1000) as f32 / 37.0;
+            let arcs = (0..200).flat_map(|v| {
+                [(v, (v + 1) % 200, weight(v)), (v, v * v % 200, weight(v + 3) * 4.0)]
+            });
+            graph_of(200, &arcs.collect::<Vec<_>>())
+        }),
+    ];
+    let hubs = |case: &(&str, Graph)| case.0 != "hubs";
+    for (name, graph) in cases().into_iter().filter(hubs).chain(more) {
+        let (n, graph) = (graph.nodes(), Arc::new(graph));
+        for (out, precision) in [(false, "auto"), (true, "auto"), (false, "f64")] {
+            let way = if out { "out" } else { "in" };
+            let some: Vec<usize> = (0..n).step_by(2).collect();
+            let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            let options = own(json!({
+                "mode": way, "sources": list, "weighted": true, "precision": precision
+            }));
+            asked.push((name, graph.clone(), options, defined_by_weight(&graph, &some, out)));
+        }
+    }
+    let mut first: Option<Vec<Closeness>> = None;
+    common::everywhere(|fleet, config, how| {
+        let mut answers = Vec::new();
+        for (name, graph, options, right) in &asked {
+            let config =
+                RunConfig { own: options.clone(), merge: config.merge, ..RunConfig::default() };
+            let answer: Closeness = solved("closeness", fleet, graph, &config);
+            for (v, right) in right.iter().enumerate() {
+                let [closeness, harmonic, eccentricity] =
+                    [answer.closeness[v], answer.harmonic[v], answer.eccentricity.of(v)];
+                let found = [closeness, harmonic, eccentricity, answer.reached[v].into()];
+                let near = |at: usize| (found[at] - right[at]).abs() <= 1e-5 * right[at];
+                let all = (0..4).all(near) && found[3] == right[3];
+                assert!(all, "{name} on {how}, {options:?}, node {v}: {found:?}, not {right:?}");
+            }
+            if *name == "flat" && fleet.info().backend == "cuda" && fleet.world() < 4 {
+                let copies = format!("{options:?}").contains("auto");
+                assert_eq!(answer.strategy == "copies", copies, "{how}, {options:?}");
+            }
+            answers.push(answer);
+        }
+        let known = first.get_or_insert_with(|| answers.clone());
+        for (known, answer) in known.iter().zip(&answers) {
+            assert!(known.closeness == answer.closeness, "other bits on {how}");
+            assert!(known.harmonic == answer.harmonic, "other bits on {how}");
+            assert!(known.eccentricity == answer.eccentricity, "other bits on {how}");
+        }
+    });
+}
+
+#[test]
+fn the_checker_knows_weights_and_what_rounding_may_do() {
+    let weight = |v: u32| (2 + v % 5) as f32;
+    let arcs = (0..30).flat_map(|v| [(v, (v + 1) % 30, weight(v)), ((v + 4) % 30, v, weight(v))]);
+    let graph = graph_of(30, &arcs.collect::<Vec<_>>());
+    let sources: Vec<u32> = (0..30).collect();
+    let right = defined_by_weight(&graph, &(0..30).collect::<Vec<_>>(), false);
+    let column = |at: usize| right.iter().map(|of| of[at]).collect::<Vec<f64>>();
+    let reached: Vec<u32> = column(3).into_iter().map(|many| many as u32).collect();
+    let [closeness, harmonic, eccentricity] = [0, 1, 2].map(column);
+    let found = ClosenessFound {
+        closeness: &closeness,
+        harmonic: &harmonic,
+        eccentricity: &eccentricity,
+        reached: &reached,
+    };
+    for by in [ClosenessBy::Weights32, ClosenessBy::Weights64] {
+        assert_eq!(verify::closeness(&graph, &sources, (by, false), found).unwrap(), 30);
+    }
+    let mut wrong = harmonic.clone();
+    wrong[17] *= 1.0 + 1e-7;
+    let nearly = ClosenessFound { harmonic: &wrong, ..found };
+    let by = |by| verify::closeness(&graph, &sources, (by, false), nearly);
+    by(ClosenessBy::Weights32).unwrap();
+    let told = by(ClosenessBy::Weights64).unwrap_err().to_string();
+    assert!(told.contains("node 17: harmonic is"), "{told}");
+    let told = verify::closeness(&graph, &sources, BY_ARCS, found).unwrap_err().to_string();
+    assert!(told.contains("node 0: eccentricity is"), "{told}");
+}
+
+const BY_ARCS: (ClosenessBy, bool) = (ClosenessBy::Arcs, false);
+
 #[test]
 fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
     let graph = common::grid(6, 5, false, 3);
@@ -123,7 +226,7 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
     let right = defined(&graph, &all, false);
     let closeness: Vec<f64> = right.iter().map(|of| of.0).collect();
     let harmonic: Vec<f64> = right.iter().map(|of| of.1).collect();
-    let eccentricity: Vec<u32> = right.iter().map(|of| of.2 as u32).collect();
+    let eccentricity: Vec<f64> = right.iter().map(|of| of.2 as f64).collect();
     let reached: Vec<u32> = right.iter().map(|of| of.3 as u32).collect();
     let found = ClosenessFound {
         closeness: &closeness,
@@ -131,9 +234,9 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
         eccentricity: &eccentricity,
         reached: &reached,
     };
-    assert_eq!(verify::closeness(&graph, &sources, false, found).unwrap(), 30);
+    assert_eq!(verify::closeness(&graph, &sources, BY_ARCS, found).unwrap(), 30);
     let refused = |found: ClosenessFound, what: &str| {
-        let told = verify::closeness(&graph, &sources, false, found).unwrap_err().to_string();
+        let told = verify::closeness(&graph, &sources, BY_ARCS, found).unwrap_err().to_string();
         assert!(told.contains(what), "{told}");
     };
     let mut wrong = closeness.clone();
@@ -143,7 +246,7 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
     wrong[29] = f64::NAN;
     refused(ClosenessFound { harmonic: &wrong, ..found }, "node 29: harmonic is NaN");
     let mut wrong = eccentricity.clone();
-    wrong[0] -= 1;
+    wrong[0] -= 1.0;
     refused(ClosenessFound { eccentricity: &wrong, ..found }, "node 0: eccentricity is");
     let mut wrong = reached.clone();
     wrong[7] += 1;

@@ -1,15 +1,14 @@
 //! What is said of closeness.
 
-use super::program::Sums;
-use super::{Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank};
+use super::{Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank, Eccentricity, Sums};
 use crate::algorithm::Measured;
-use crate::algorithm::lanes::{LANES, unit};
+use crate::algorithm::matrix::strategy_told;
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::plural;
-use crate::verify::{self, Checker, ClosenessFound};
+use crate::verify::{self, Checker, ClosenessBy, ClosenessFound};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
@@ -18,7 +17,7 @@ impl Closeness {
     pub(super) fn of(
         sums: Sums,
         query: &Query<ClosenessCentrality>,
-        measured: Measured,
+        (strategy, measured): (&'static str, Measured),
     ) -> Closeness {
         let (nodes, sources) = (query.graph.nodes(), query.start.len() as u64);
         let mut others = vec![sources; nodes];
@@ -26,21 +25,30 @@ impl Closeness {
         let Sums { far, harmonic, reached, farthest } = sums;
         let closeness = (0..nodes).map(|v| {
             let (reached, far, others) = (f64::from(reached[v]), far[v], others[v]);
-            if far == 0 { 0.0 } else { reached / far as f64 * (reached / others as f64) }
+            if far == 0.0 { 0.0 } else { reached / far * (reached / others as f64) }
         });
-        let unit = unit(nodes) as f64;
         let harmonic = (0..nodes).map(|v| {
             let all = (nodes as f64 - 1.0) / others[v].max(1) as f64;
-            harmonic[v] as f64 / unit * all
+            harmonic[v] * all
         });
         Closeness {
             closeness: closeness.collect(),
             harmonic: harmonic.collect(),
-            eccentricity: farthest,
+            eccentricity: match query.config.weighted {
+                true => Eccentricity::Weight(farthest),
+                false => Eccentricity::Arcs(farthest.into_iter().map(|arcs| arcs as u32).collect()),
+            },
             reached,
             sources,
+            double: false,
+            strategy,
             measured,
         }
+    }
+
+    /// The largest distance of all.
+    pub(super) fn farthest(&self) -> f64 {
+        (0..self.reached.len()).map(|v| self.eccentricity.of(v)).fold(0.0, f64::max)
     }
 
     /// Whether all nodes are sources, so that values are exact.
@@ -59,11 +67,11 @@ impl Answer<ClosenessCentrality> for Closeness {
     }
 
     fn strategy(&self, _: &Query<ClosenessCentrality>) -> &'static str {
-        "batches"
+        self.strategy
     }
 
     fn strategy_line(&self, _: &Query<ClosenessCentrality>) -> String {
-        format!("{LANES} sources at a time")
+        strategy_told(self.strategy)
     }
 
     fn cuts(&self, _: &Query<ClosenessCentrality>) -> String {
@@ -74,7 +82,7 @@ impl Answer<ClosenessCentrality> for Closeness {
     }
 
     fn lines(&self, query: &Query<ClosenessCentrality>) -> Vec<(&'static str, String)> {
-        let farthest = self.eccentricity.iter().max().copied().unwrap_or(0);
+        let farthest = self.farthest();
         let way = match query.config.mode {
             ClosenessMode::In => "from",
             ClosenessMode::Out => "to",
@@ -85,7 +93,15 @@ impl Answer<ClosenessCentrality> for Closeness {
         };
         vec![(
             "answer",
-            format!("distances {way} {sources}, the largest {}", plural(farthest.into(), "arc")),
+            match self.eccentricity {
+                Eccentricity::Arcs(_) => {
+                    let arcs = plural(farthest as u64, "arc");
+                    format!("distances {way} {sources}, the largest {arcs}")
+                }
+                Eccentricity::Weight(_) => {
+                    format!("distances by weight {way} {sources}, the largest {farthest}")
+                }
+            },
         )]
     }
 
@@ -94,13 +110,17 @@ impl Answer<ClosenessCentrality> for Closeness {
     }
 
     fn variant(&self, query: &Query<ClosenessCentrality>) -> String {
-        format!("variant:{}_sources-{}", query.config.mode, self.sources)
+        let by = if query.config.weighted { "weight-" } else { "" };
+        format!("variant:{by}{}_sources-{}", query.config.mode, self.sources)
     }
 
     /// `sources-searched`, and the largest distance found, `farthest`: with all sources the diameter of the reachable pairs.
     fn facts(&self, _: &Query<ClosenessCentrality>) -> Map<String, Value> {
-        let farthest = self.eccentricity.iter().max();
-        fields([("sources-searched", json!(self.sources)), ("farthest", json!(farthest))])
+        let farthest = match self.eccentricity {
+            Eccentricity::Arcs(_) => json!(self.farthest() as u32),
+            Eccentricity::Weight(_) => json!(self.farthest()),
+        };
+        fields([("sources-searched", json!(self.sources)), ("farthest", farthest)])
     }
 
     fn ranking(&self, query: &Query<ClosenessCentrality>, k: usize) -> Option<String> {
@@ -117,11 +137,16 @@ impl Answer<ClosenessCentrality> for Closeness {
             ClosenessRank::Closeness => highest(&self.closeness, "closeness"),
             ClosenessRank::Harmonic => highest(&self.harmonic, "harmonic"),
             ClosenessRank::Eccentricity => {
-                let of =
-                    |v: u32| (Reverse(self.reached[v as usize]), self.eccentricity[v as usize]);
+                // No distance is below 0, so bits are in the order of numbers.
+                let of = |v: u32| {
+                    let farthest = self.eccentricity.of(v as usize);
+                    (Reverse(self.reached[v as usize]), farthest.to_bits())
+                };
                 let least = first(&query.graph, nodes.map(|v| (v, of(v))), k, Ord::cmp);
-                let shown: Vec<(u32, u32)> =
-                    least.into_iter().map(|(v, (_, farthest))| (v, farthest)).collect();
+                let shown: Vec<(u32, f64)> = least
+                    .into_iter()
+                    .map(|(v, (_, farthest))| (v, f64::from_bits(farthest)))
+                    .collect();
                 ranked(&query.graph, ["node", "eccentricity"], shown)
             }
         })
@@ -131,20 +156,33 @@ impl Answer<ClosenessCentrality> for Closeness {
         Table::of_nodes([
             ("closeness", Column::F64(&self.closeness)),
             ("harmonic", Column::F64(&self.harmonic)),
-            ("eccentricity", Column::Count(&self.eccentricity)),
+            (
+                "eccentricity",
+                match &self.eccentricity {
+                    Eccentricity::Arcs(all) => Column::Count(all),
+                    Eccentricity::Weight(all) => Column::F64(all),
+                },
+            ),
             ("reached", Column::Count(&self.reached)),
         ])
     }
 
     fn verify(&self, query: &Query<ClosenessCentrality>, by: &Checker) -> Result<Checked> {
+        let eccentricity: Vec<f64> =
+            (0..self.reached.len()).map(|v| self.eccentricity.of(v)).collect();
         let found = ClosenessFound {
             closeness: &self.closeness,
             harmonic: &self.harmonic,
-            eccentricity: &self.eccentricity,
+            eccentricity: &eccentricity,
             reached: &self.reached,
         };
-        let out = query.config.mode == ClosenessMode::Out;
-        let looked = by.by_host(|| verify::closeness(&query.graph, &query.start, out, found))?;
+        let distances = match (query.config.weighted, self.double) {
+            (false, _) => ClosenessBy::Arcs,
+            (true, false) => ClosenessBy::Weights32,
+            (true, true) => ClosenessBy::Weights64,
+        };
+        let of = (distances, query.config.mode == ClosenessMode::Out);
+        let looked = by.by_host(|| verify::closeness(&query.graph, &query.start, of, found))?;
         let nodes = self.closeness.len();
         let skipped = (looked < nodes)
             .then(|| format!("{looked} of {} were looked at", plural(nodes as u64, "node")));

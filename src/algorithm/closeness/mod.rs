@@ -1,7 +1,8 @@
-//! Closeness, harmonic centrality and eccentricity: how far a node is from the others, in arcs.
+//! Closeness, harmonic centrality and eccentricity: how far a node is from the others, in arcs or by weight.
 //!
-//! **Definition.** Let d(s, v) be the number of arcs of a shortest path from source s to node v, S the sources other than v,
-//! and R those of S from which there is a path to v. Then
+//! **Definition.** Let d(s, v) be the number of arcs of a shortest path from source s to node v, or, `weighted`, the least sum of the
+//! weights of a path (an arc without a weight counts 1). Let S be the sources other than v, and R those of S from which there is a path
+//! to v. Then
 //!
 //! ~~~text
 //! closeness(v)    = |R| / sum over R of d(s, v)  *  |R| / |S|
@@ -10,17 +11,21 @@
 //! ~~~
 //!
 //! With `mode` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
-//! drawn at random they are estimates (the eccentricity is too low). Closeness is 0 where R is empty.
+//! drawn at random they are estimates (the eccentricity is too low). Closeness is 0 where R is empty or all of it is at distance 0, and
+//! sources at distance 0 add nothing to the harmonic sum.
 //!
-//! **Idea.** 256 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level.
+//! **Idea.** 256 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level. Where degrees are
+//! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
+//! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
 //!
 //! **Replicas.** Batches of sources are dealt in turn, and each replica searches by itself. At the end what they have added up is
-//! summed: whole numbers, and fractions of a fixed unit, so that the bits are the same on any number of replicas. With `--merge
+//! summed: whole numbers of a fixed unit and of its parts, so that the bits are the same on any number of replicas. With `--merge
 //! redundant` each searches from all sources.
 //!
 //! **Arrays.** `seen, visit, next: [n, 4] u64`, `work, past: [516] u64` (counters, and the sources that reach anybody) and the set of
 //! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
-//! SUM; `farthest: [n] u32`, replicated, MAX.
+//! SUM; `farthest: [n] u32`, replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, far_parts, harmonic,
+//! harmonic_parts: [n] u64` and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX.
 //!
 //! **Source.** Wasserman, Faust, "Social network analysis", 1994, 5.2 (closeness of
 //! disconnected graphs); Boldi, Vigna, "Axioms for centrality", Internet Mathematics 10, 2014 (harmonic); Eppstein, Wang, "Fast
@@ -28,22 +33,28 @@
 
 mod answer;
 mod program;
+mod sums;
 
+use super::copies::{Copied, Distance};
 use super::frame::ReplicaAnswer;
 use super::lanes;
-use super::start::files_of;
-use super::workload::{Algorithm, Request, config, run};
-use super::{Measured, MergeMode, RunOptions, Seeds};
+use super::matrix::{COPIES, LEVELS, SEARCHES, is_dealt, parts};
+use super::sssp::{self, Each, WHOLE, may_overflow, weights_are_whole};
+use super::start::{files_of, most_of};
+use super::workload::{Algorithm, Query, Request, config, run};
+use super::{Measured, Precision, RunOptions, Seeds};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
 use crate::layout::{Form, Prepared};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
+use sums::{How, Scales};
 
 words!(
     /// Which way distances are counted.
@@ -84,6 +95,13 @@ pub struct ClosenessConfig {
     /// Which way distances are counted: in (from the sources to the node) | out (from the node to the sources) [default: in].
     #[cfg_attr(feature = "cli", arg(long, value_name = "WAY"))]
     pub mode: ClosenessMode,
+    /// Distances are sums of weights, not numbers of arcs.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub weighted: bool,
+    /// Width of distances by weight: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a distance
+    /// reaches 2^24; f64 where a sum may be more than f32 holds) [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
+    pub precision: Precision,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
     pub rank_by: ClosenessRank,
@@ -102,14 +120,43 @@ pub struct Closeness {
     pub closeness: Vec<f64>,
     /// `[n]` harmonic centrality, 0 to n - 1.
     pub harmonic: Vec<f64>,
-    /// `[n]` the largest distance, in arcs.
-    pub eccentricity: Vec<u32>,
+    /// `[n]` the largest distance.
+    pub eccentricity: Eccentricity,
     /// `[n]` how many sources other than the node are at a finite distance.
     pub reached: Vec<u32>,
     /// How many sources there are.
     pub sources: u64,
+    /// Distances by weight were added up in 64 bits.
+    pub double: bool,
+    /// How it was found: `levels`, 256 sources at a time, `copies`, many, or `searches`, one after another.
+    pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
+}
+
+/// Largest distances, `[n]`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Eccentricity {
+    /// In arcs.
+    Arcs(Vec<u32>),
+    /// By weight.
+    Weight(Vec<f64>),
+}
+
+impl Default for Eccentricity {
+    fn default() -> Eccentricity {
+        Eccentricity::Arcs(Vec::new())
+    }
+}
+
+impl Eccentricity {
+    /// Of one node.
+    pub fn of(&self, node: usize) -> f64 {
+        match self {
+            Eccentricity::Arcs(all) => all[node].into(),
+            Eccentricity::Weight(all) => all[node],
+        }
+    }
 }
 
 /// How close every node is to the others, or to some sources.
@@ -162,19 +209,126 @@ impl Algorithm for ClosenessCentrality {
         config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
     }
 
-    fn arrays(shape: &GraphShape, _: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
-        lanes::arrays(shape.nodes as usize, shape.nodes as usize, world)
+    fn check(config: &ClosenessConfig) -> Result<()> {
+        match config.weighted || config.precision == Precision::Auto {
+            true => Ok(()),
+            false => {
+                Err(Error::input("--precision is of distances by weight; use it with --weighted"))
+            }
+        }
+    }
+
+    fn arrays(shape: &GraphShape, config: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
+        let (nodes, sources) =
+            (shape.nodes as usize, most_of(&config.sources, shape.nodes as usize));
+        let sums = sums::arrays(nodes, sources, world);
+        let copies = Copied::arrays(shape, (sources, parts(world, &config.run)), world);
+        let copies = copies.map(|(_, copies)| [copies, sums.clone()].concat());
+        let other = match config.weighted {
+            true => [sssp::arrays(shape, world), sums].concat(),
+            false => lanes::arrays(nodes, sources, world),
+        };
+        most_of_all([other, copies.unwrap_or_default()])
     }
 
     fn solve(request: Request<Self>) -> Result<Closeness> {
         let Request { fleet, graph, query, run, .. } = request;
-        let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
-        let sources = query.start.clone();
-        let dealt = fleet.world() > 1 && run.merge != MergeMode::Redundant;
+        let asked = Asked { fleet, graph, query, run };
+        match query.config.weighted {
+            true => asked.by_weight(),
+            false => asked.by_arcs(),
+        }
+    }
+}
+
+/// A question on its way to an answer.
+struct Asked<'a> {
+    fleet: &'a Fleet,
+    graph: &'a Prepared,
+    query: &'a Query<ClosenessCentrality>,
+    run: &'a RunOptions,
+}
+
+impl Asked<'_> {
+    fn by_arcs(&self) -> Result<Closeness> {
+        let Asked { fleet, graph, query, run } = self;
+        let backward = query.config.mode == ClosenessMode::Out;
+        let of = (Distance::Arcs, backward);
+        if let Some(copied) = Copied::new((fleet, graph), self.sizes(), 0, of)? {
+            return self.summed(How::Copies(copied));
+        }
+        let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
+        let (sources, dealt) = (query.start.clone(), self.is_dealt());
         let program = move |r: &mut _| program::program(r, &rows, &config, (&sources, dealt), &run);
-        let (sums, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
+        Ok(self.found(fleet.run(program)?, LEVELS))
+    }
+
+    fn by_weight(&self) -> Result<Closeness> {
+        let Asked { fleet, graph, query, .. } = self;
+        // Distances to the sources are those from them against the arcs.
+        let turned = query.config.mode == ClosenessMode::Out && !query.graph.is_symmetric();
+        let turned = turned.then(|| {
+            let turned = Arc::new(query.graph.transpose());
+            Prepared::new(fleet, turned, *graph.options())
+        });
+        let turned = turned.transpose()?;
+        let graph = turned.as_ref().unwrap_or(graph);
+        let rows = graph.weighted(fleet)?;
+        let double = || self.summed(How::OneByOne(Each::new(fleet, rows.clone(), true)));
+        let single = || {
+            let of = (Distance::Weight, false);
+            self.summed(match Copied::new((fleet, graph), self.sizes(), 0, of)? {
+                Some(copied) => How::Copies(copied),
+                None => How::OneByOne(Each::new(fleet, rows.clone(), false)),
+            })
+        };
+        match query.config.precision {
+            Precision::F32 => single(),
+            Precision::F64 => double(),
+            Precision::Auto if may_overflow(&rows) => double(),
+            Precision::Auto => match single()? {
+                found if found.farthest() >= WHOLE.into() && weights_are_whole(&query.graph) => {
+                    double()
+                }
+                found => Ok(found),
+            },
+        }
+    }
+
+    fn summed(&self, how: How) -> Result<Closeness> {
+        let Asked { fleet, query, run, .. } = self;
+        let (scales, run) = (Scales::new(&how, &query.graph), (*run).clone());
+        let (sources, dealt) = (query.start.clone(), self.is_dealt());
+        let double = how.is_double();
+        let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
+        let program = move |r: &mut _| sums::program(r, (&how, scales), (&sources, dealt), &run);
+        Ok(Closeness { double, ..self.found(fleet.run(program)?, strategy) })
+    }
+
+    fn found(&self, answers: Vec<ReplicaAnswer<Sums>>, strategy: &'static str) -> Closeness {
+        let query = self.query;
+        let (sums, mut measured) = ReplicaAnswer::first(answers);
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs() * query.start.len() as u64;
-        Ok(Closeness::of(sums, query, measured))
+        Closeness::of(sums, query, (strategy, measured))
     }
+
+    /// Sources, and among how many replicas they are dealt.
+    fn sizes(&self) -> (usize, usize) {
+        (self.query.start.len(), parts(self.fleet.world(), self.run))
+    }
+
+    fn is_dealt(&self) -> bool {
+        is_dealt(self.fleet, self.run)
+    }
+}
+
+/// What a replica's program finds: `[n]` each.
+#[derive(Default)]
+struct Sums {
+    far: Vec<f64>,
+    /// Of 1 / distance.
+    harmonic: Vec<f64>,
+    reached: Vec<u32>,
+    farthest: Vec<f64>,
 }

@@ -1,22 +1,13 @@
 //! Batches of sources, searched from and summed.
 
-use super::{ClosenessConfig, ClosenessMode};
+use super::{ClosenessConfig, ClosenessMode, Sums};
 use crate::algorithm::RunOptions;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, timed, values};
-use crate::algorithm::lanes::{LANES, Lanes, State};
+use crate::algorithm::lanes::{LANES, Lanes, State, unit};
 use crate::algorithm::same::Words;
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::Resident;
-
-/// What a replica's program finds: `[n]` each.
-#[derive(Default)]
-pub(super) struct Sums {
-    pub far: Vec<u64>,
-    pub harmonic: Vec<u64>,
-    pub reached: Vec<u32>,
-    pub farthest: Vec<u32>,
-}
 
 /// The program of one replica. `dealt`: it has every `world`-th batch of sources, else all.
 pub(super) fn program(
@@ -31,11 +22,13 @@ pub(super) fn program(
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
+        let unit = unit(g.graph().nodes()) as f64;
+        let harmonic = values(r, &harmonic)?;
         Ok(Sums {
-            far: values(r, &far)?,
-            harmonic: values(r, &harmonic)?,
+            far: values(r, &far)?.into_iter().map(|far| far as f64).collect(),
+            harmonic: harmonic.into_iter().map(|sum| sum as f64 / unit).collect(),
             reached: values(r, &reached)?,
-            farthest: values(r, &farthest)?,
+            farthest: values(r, &farthest)?.into_iter().map(f64::from).collect(),
         })
     })
 }

@@ -36,6 +36,11 @@ impl Each {
         Each { question, plan, double }
     }
 
+    /// Whether distances have 64 bits.
+    pub fn is_double(&self) -> bool {
+        self.double.is_some()
+    }
+
     /// Where nodes lie.
     pub fn graph(&self) -> &WeightedGraph {
         &self.question.graph

@@ -347,6 +347,12 @@ pub(crate) fn weights_are_whole(graph: &Graph) -> bool {
     graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0))
 }
 
+/// Whether a sum of weights may be more than f32 holds.
+pub(crate) fn may_overflow(graph: &WeightedGraph) -> bool {
+    let layout = &graph.layout;
+    layout.mean_weight * layout.out.arc_count() as f64 > f64::from(f32::MAX)
+}
+
 /// Reached nodes at 2^24 or further.
 fn beyond(distances: &[f32]) -> u64 {
     distances.par_iter().filter(|d| **d >= WHOLE && d.is_finite()).count() as u64
