@@ -3,7 +3,7 @@
 _FUNCTION = "`weight` names an attribute"
 _TIES = f"{_FUNCTION}; of several shortest paths it may return another than NetworkX"
 _UNSORTED = "without `sort_neighbors`"
-_NO_E = "without `e`, `usebounds` and `weight`"
+_NO_E = f"without `e` and `usebounds`; {_FUNCTION}"
 
 # The functions that are served, and their limits. Weights are always such that float32 holds them exactly, finite and 0 or more; where
 # they are not, NetworkX does the work.
@@ -55,9 +55,9 @@ FUNCTIONS = {
     "is_strongly_connected": "",
     "pagerank": "ranks are float32: `tol` times the number of nodes is at least 1e-6; `alpha` from 0 to 1; no `nstart`, no `dangling`",
     "betweenness_centrality": "without `weight`",
-    "closeness_centrality": "without `distance`",
-    "harmonic_centrality": "without `distance`",
-    "eccentricity": "without `sp` and `weight`",
+    "closeness_centrality": "`distance` names an attribute",
+    "harmonic_centrality": "`distance` names an attribute",
+    "eccentricity": f"without `sp`; {_FUNCTION}",
     "diameter": _NO_E,
     "radius": _NO_E,
     "periphery": _NO_E,

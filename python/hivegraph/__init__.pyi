@@ -415,6 +415,8 @@ def closeness(
     sources: _Nodes | None = None,
     *,
     mode: float | str | None = None,
+    weighted: bool | None = None,
+    precision: float | str | None = None,
     rank_by: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:

@@ -63,6 +63,10 @@ def calls(graph, rng):
             given["k"] = rng.choice([0, 1, 2])
         if name == "descendants_at_distance":
             given["distance"] = rng.choice([0, 1, 2])
+        elif "distance" in parameters:
+            given["distance"] = rng.choice([None, "weight"])
+        if name in ("eccentricity", "diameter", "radius", "periphery", "center"):
+            given["weight"] = rng.choice([None, "weight"])
         for option, values in {
             "cutoff": [None, None, 0, 1, 2, 2.5],
             "depth_limit": [None, None, 1, 2],

@@ -40,23 +40,25 @@ def served(unless=None):
     """Marks a function as served, unless `unless` says of its arguments why not. Its limits in words: `_nx_hivegraph`."""
 
     def keep(function):
-        if "weight" in inspect.signature(function).parameters:
-            function = _weighing(function)
+        for name in {"weight", "distance"} & set(inspect.signature(function).parameters):
+            function = _weighing(function, name)
         SERVED[function.__name__] = Served(function, unless)
         return function
 
     return keep
 
 
-def _weighing(function):
-    """The function on the graph without weights where none are asked for: a conversion that is kept may have some."""
+def _weighing(function, name):
+    """The function on the graph without weights where none are asked for, by the argument `name`: a conversion that is kept may
+    have some.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def run(*args, **given):
         bound = signature.bind(*args, **given)
         bound.apply_defaults()
-        if bound.arguments["weight"] is None:
+        if bound.arguments[name] is None:
             bound.arguments["G"] = bound.arguments["G"].plain()
         return function(*bound.args, **bound.kwargs)
 
@@ -639,19 +641,30 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
 
 
 def _no_distance(distance, **_):
-    return "weighted distances are not served" if distance is not None else None
+    return "distance is a function" if callable(distance) else None
+
+
+def _closeness(G, **options):
+    """The engine's closeness, by weight if there are weights: exact for whole numbers, else in float64."""
+    if G.weights is not None:
+        options |= {"weighted": True, "precision": "auto" if G.whole else "f64"}
+    return _run("closeness", G, **options)
+
+
+def _lengths_from(G, source):
+    return _lengths(G, source, None) if G.weights is None else _Search(G, [source]).lengths()
 
 
 @served(_no_distance)
 def closeness_centrality(G, u=None, distance=None, wf_improved=True):
     n = len(G)
     if u is not None:
-        lengths = _lengths(G.reversed(), _need(G, u, f"Source {u} is not in G"), None)
+        lengths = _lengths_from(G.reversed(), _need(G, u, f"Source {u} is not in G"))
         reached, far = len(lengths) - 1, sum(lengths.values())
         return reached / far * (reached / (n - 1) if wf_improved else 1.0) if far else 0.0
     if not n:
         return {}
-    found = _run("closeness", G)
+    found = _closeness(G)
     if wf_improved:
         return _by_node(G, found.closeness)
     return _by_node(G, found.closeness * (n - 1) / np.maximum(found.reached, 1))
@@ -663,7 +676,7 @@ def harmonic_centrality(G, nbunch=None, distance=None, sources=None):
     given = range(len(G)) if sources is None else sorted({G.index[node] for node in G.original.nbunch_iter(sources)})
     if not nodes or not given:
         return dict.fromkeys(nodes, 0)
-    found = _run("closeness", G, sources=None if sources is None else list(given))
+    found = _closeness(G, sources=None if sources is None else list(given))
     # The engine scales to all nodes.
     others = np.full(len(G), len(given))
     others[list(given)] -= 1
@@ -672,17 +685,19 @@ def harmonic_centrality(G, nbunch=None, distance=None, sources=None):
 
 
 def _no_eccentricity(sp, weight, **_):
-    return "sp and weight are not served" if sp is not None or weight is not None else None
+    return "sp is not served" if sp is not None else _weight(weight)
 
 
 @served(_no_eccentricity)
 def eccentricity(G, v=None, sp=None, weight=None):
     nodes = list(G) if v is None else list(G.original.nbunch_iter(v))
     if v is None and nodes:
-        found = _run("closeness", G, mode="out")
-        pairs = zip(found.eccentricity.tolist(), (found.reached + 1).tolist())
+        found = _closeness(G, mode="out")
+        most = found.eccentricity
+        most = most.astype(np.int64 if G.whole else np.float64)
+        pairs = zip(most.tolist(), (found.reached + 1).tolist())
     else:
-        searches = (_lengths(G, G.index[node], None) for node in nodes)
+        searches = (_lengths_from(G, G.index[node]) for node in nodes)
         pairs = ((max(lengths.values()), len(lengths)) for lengths in searches)
     farthest = {}
     for node, (most, reached) in zip(nodes, pairs):
@@ -694,7 +709,7 @@ def eccentricity(G, v=None, sp=None, weight=None):
 
 
 def _no_extremes(e, usebounds, weight, **_):
-    return "e, usebounds and weight are not served" if e is not None or usebounds or weight is not None else None
+    return "e and usebounds are not served" if e is not None or usebounds else _weight(weight)
 
 
 @served(_no_extremes)
