@@ -230,11 +230,6 @@ pub(crate) fn tiles(arcs: u64) -> usize {
     (4 * arcs / u64::from(TILE)) as usize + 2
 }
 
-/// Those that take most.
-pub(crate) fn most_of_all<const N: usize>(all: [Vec<DeviceArray>; N]) -> Vec<DeviceArray> {
-    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
-}
-
 /// Whether degrees may be flat and small, by their mean.
 pub(crate) fn may_be_flat(nodes: u64, arcs: u64) -> bool {
     arcs as f64 <= layout::FLAT_MEAN * nodes as f64

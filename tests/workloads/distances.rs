@@ -2,7 +2,7 @@
 
 use crate::common::{self, graph_of, own, solved};
 use hivegraph::algorithm::{
-    DistanceMatrix, DistancesConfig, HopsConfig, MatrixValues, distances, hops,
+    DistanceMatrix, DistancesConfig, HopsConfig, MatrixValues, Precision, distances, hops,
 };
 use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
@@ -117,13 +117,17 @@ fn many_searches_of_a_large_road_network_find_what_single_ones_do() {
         return;
     }
     let graph = Arc::new(hivegraph::generate::generate("road:19").unwrap());
-    let options =
-        own(json!({ "sources": "connected:1030:1", "targets": "random:50:2", "precision": "f32" }));
+    let config = DistancesConfig {
+        sources: Some("connected:1030:1".parse().unwrap()),
+        targets: Some("random:50:2".parse().unwrap()),
+        precision: Precision::F32,
+        ..DistancesConfig::default()
+    };
     let mut rows = Vec::new();
     for devices in fleets {
         let fleet = common::open(&devices.0, devices.1, FleetConfig::default());
-        let config = RunConfig { own: options.clone(), ..RunConfig::default() };
-        let answer: DistanceMatrix = solved("distances", &fleet, &graph, &config);
+        let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+        let answer = distances(&fleet, &prepared, &config).unwrap();
         if rows.is_empty() {
             rows = values(&answer);
             let row = rows.chunks(answer.targets.len());

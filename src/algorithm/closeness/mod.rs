@@ -46,7 +46,7 @@ use super::{Measured, Precision, RunOptions, Seeds};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -221,14 +221,10 @@ impl Algorithm for ClosenessCentrality {
     fn arrays(shape: &GraphShape, config: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
         let (nodes, sources) =
             (shape.nodes as usize, most_of(&config.sources, shape.nodes as usize));
-        let sums = sums::arrays(nodes, sources, world);
-        let copies = Copied::arrays(shape, (sources, parts(world, &config.run)), world);
-        let copies = copies.map(|(_, copies)| [copies, sums.clone()].concat());
-        let other = match config.weighted {
-            true => [sssp::arrays(shape, world), sums].concat(),
+        match config.weighted {
+            true => [sssp::arrays(shape, world), sums::arrays(nodes, sources, world)].concat(),
             false => lanes::arrays(nodes, sources, world),
-        };
-        most_of_all([other, copies.unwrap_or_default()])
+        }
     }
 
     fn solve(request: Request<Self>) -> Result<Closeness> {
@@ -254,7 +250,7 @@ impl Asked<'_> {
         let Asked { fleet, graph, query, run } = self;
         let backward = query.config.mode == ClosenessMode::Out;
         let of = (Distance::Arcs, backward);
-        if let Some(copied) = Copied::new((fleet, graph), self.sizes(), 0, of)? {
+        if let Some(copied) = Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
             return self.summed(How::Copies(copied));
         }
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
@@ -277,7 +273,7 @@ impl Asked<'_> {
         let double = || self.summed(How::OneByOne(Each::new(fleet, rows.clone(), true)));
         let single = || {
             let of = (Distance::Weight, false);
-            self.summed(match Copied::new((fleet, graph), self.sizes(), 0, of)? {
+            self.summed(match Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
                 Some(copied) => How::Copies(copied),
                 None => How::OneByOne(Each::new(fleet, rows.clone(), false)),
             })
@@ -311,6 +307,11 @@ impl Asked<'_> {
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs() * query.start.len() as u64;
         Closeness::of(sums, query, (strategy, measured))
+    }
+
+    /// Of a replica beside what searches need.
+    fn arrays(&self) -> Vec<DeviceArray> {
+        sums::arrays(self.query.graph.nodes(), self.query.start.len(), 1)
     }
 
     /// Sources, and among how many replicas they are dealt.

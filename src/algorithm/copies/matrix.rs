@@ -1,6 +1,6 @@
 //! Searches in copies whose distances become rows of a matrix.
 
-use super::{Copied, Copies, CopyShape};
+use super::{Copied, Copies};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
@@ -27,13 +27,12 @@ replicated_arrays! {
     }
 }
 
-/// Device arrays of one of `world` replicas beside those of the copies, for so many sources and targets.
+/// Device arrays beside the copies, for so many sources, targets and copies.
 pub(in crate::algorithm) fn matrix_arrays<T: Placed>(
-    ends: [usize; 2],
-    shape: CopyShape,
-    world: usize,
+    ends: &Ends,
+    copies: usize,
 ) -> Vec<DeviceArray> {
-    State::<T::Found>::list((ends[0], ends[1], shape.copies), world)
+    State::<T::Found>::list((ends.sources.len(), ends.targets.len(), copies), 1)
 }
 
 /// Value i of the rows.

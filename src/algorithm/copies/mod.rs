@@ -15,7 +15,7 @@ use super::sssp::rows_of;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
-use crate::layout::memory::{self, CONTROL, DeviceArray, GraphShape, total};
+use crate::layout::memory::{CONTROL, DeviceArray, may_be_flat, total};
 use crate::layout::{Prepared, WeightedGraph};
 use crate::operator::{Args, Lambda, Over, lambda};
 pub(super) use matrix::{Placed, matrix, matrix_arrays};
@@ -57,17 +57,17 @@ pub(super) struct Copied {
 }
 
 impl Copied {
-    /// If `parts` replicas search from so many sources sooner in copies than elsewhere: on GPUs, where degrees are small and alike. A
-    /// source takes so many bytes beside.
+    /// If `parts` replicas search from so many sources sooner in copies than elsewhere: on GPUs, where degrees are small and alike.
+    /// `beside` are other arrays with so many copies.
     pub fn new(
         (fleet, graph): (&Fleet, &Prepared),
         (sources, parts): (usize, usize),
-        beside: u64,
+        beside: impl Fn(usize) -> Vec<DeviceArray>,
         (distance, backward): (Distance, bool),
     ) -> Result<Option<Copied>> {
         let all = graph.graph();
         let own = sources.div_ceil(parts);
-        let flat = memory::may_be_flat(all.nodes() as u64, all.arcs());
+        let flat = may_be_flat(all.nodes() as u64, all.arcs());
         if fleet.info().backend != "cuda" || own < LEAST || !flat {
             return Ok(None);
         }
@@ -76,17 +76,6 @@ impl Copied {
         let shape = CopyShape::new((all.nodes(), own), beside, fleet.info().room() / 2);
         let shape = shape.filter(|_| rows.layout.flat);
         Ok(shape.map(|shape| Copied { graph: rows, shape, distance, backward }))
-    }
-
-    /// The most that device arrays of one of `world` replicas take, rows included; `parts` share the sources.
-    pub fn arrays(
-        graph: &GraphShape,
-        (sources, parts): (usize, usize),
-        world: usize,
-    ) -> Option<(CopyShape, Vec<DeviceArray>)> {
-        let shape = CopyShape::new((graph.nodes as usize, sources.div_ceil(parts)), 0, u64::MAX);
-        let shape = shape.filter(|_| graph.flat)?;
-        Some((shape, [memory::weighted(graph), shape.arrays(world)].concat()))
     }
 
     fn rows(&self, rank: usize) -> Result<Rows> {
@@ -117,13 +106,17 @@ pub(super) struct CopyShape {
 }
 
 impl CopyShape {
-    /// For at most so many sources in a graph of so many nodes, where a source takes so many bytes beside, in so much `room`. Nothing
-    /// where fewer than [`LEAST`] fit.
-    pub fn new((nodes, sources): (usize, usize), beside: u64, room: u64) -> Option<CopyShape> {
+    /// For at most so many sources in a graph of so many nodes, in so much `room`, `beside` other arrays. Nothing where fewer than
+    /// [`LEAST`] fit.
+    fn new(
+        (nodes, sources): (usize, usize),
+        beside: impl Fn(usize) -> Vec<DeviceArray>,
+        room: u64,
+    ) -> Option<CopyShape> {
         let shift = nodes.next_power_of_two().max(32).trailing_zeros();
         let fits = |copies: &usize| {
             let shape = CopyShape { shift, copies: *copies };
-            let bytes = total(&shape.arrays(1)) + beside * *copies as u64;
+            let bytes = total(&shape.arrays()) + total(&beside(*copies));
             shape.places() <= PLACES && bytes <= room
         };
         // The same number for batches of the same length.
@@ -138,10 +131,10 @@ impl CopyShape {
         self.copies << self.shift
     }
 
-    /// Device arrays of one of `world` replicas.
-    pub fn arrays(self, world: usize) -> Vec<DeviceArray> {
+    /// Device arrays of a replica. Nobody needs them: with less room there are fewer copies, or none.
+    fn arrays(self) -> Vec<DeviceArray> {
         let near = NearFar::list(self.places() / NEAR);
-        [State::list(self.places(), world), Arrays::list(()), near].concat()
+        [State::list(self.places(), 1), Arrays::list(()), near].concat()
     }
 }
 
@@ -278,6 +271,25 @@ impl Copies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_are_of_one_length_and_as_many_copies_as_fit() {
+        let shape = |nodes, sources, room| {
+            let shape = CopyShape::new((nodes, sources), |_| Vec::new(), room);
+            shape.map(|shape| (shape.shift, shape.copies))
+        };
+        assert_eq!(shape(1000, 8, u64::MAX), Some((10, 8)));
+        assert_eq!(shape(1025, 1024, u64::MAX), Some((11, 1024)));
+        assert_eq!(shape(1, 2100, u64::MAX), Some((5, 700)));
+        assert_eq!(shape(1000, 7, u64::MAX), None);
+        // Places have 32 bits.
+        assert_eq!(shape(1 << 25, 1024, u64::MAX), Some((25, 64)));
+        assert_eq!(shape(1 << 28, 1024, u64::MAX), Some((28, 8)));
+        assert_eq!(shape((1 << 28) + 1, 1024, u64::MAX), None);
+        // Six bytes a place.
+        assert_eq!(shape(1 << 20, 64, 400 << 20), Some((20, 32)));
+        assert_eq!(shape(1 << 20, 64, 32 << 20), None);
+    }
 
     #[test]
     fn lambdas_compile_without_a_gpu() {

@@ -30,7 +30,7 @@ use super::{Precision, RunOptions, Seeds};
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, WeightedGraph};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -130,16 +130,8 @@ impl Algorithm for WeightMatrix {
         let nodes = shape.nodes as usize;
         let ends = [&config.sources, &config.targets].map(|chosen| most_of(chosen, nodes));
         let mut all = sssp::arrays(shape, world);
-        let double = config.precision == Precision::F64;
-        all.extend(single::arrays(ends, double, world));
-        let at_once = Copied::arrays(shape, (ends[0], parts(world, &config.run)), world);
-        match at_once.filter(|_| !double) {
-            Some((copies, mut arrays)) => {
-                arrays.extend(matrix_arrays::<f32>(ends, copies, world));
-                most_of_all([all, arrays])
-            }
-            None => all,
-        }
+        all.extend(single::arrays(ends, config.precision == Precision::F64, world));
+        all
     }
 
     fn solve(request: Request<Self>) -> Result<DistanceMatrix> {
@@ -180,7 +172,7 @@ impl Searched<'_> {
         let (ends, into) = (query.start.clone(), query.config.into.as_deref());
         let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &query.graph))?;
         let sizes = (ends.sources.len(), parts(fleet.world(), run));
-        let beside = 4 * ends.targets.len() as u64;
+        let beside = |copies| matrix_arrays::<f32>(&ends, copies);
         let copied = match T::DOUBLE {
             true => None,
             false => Copied::new((fleet, graph), sizes, beside, (Distance::Weight, false))?,

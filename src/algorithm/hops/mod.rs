@@ -31,7 +31,7 @@ use super::{RunOptions, Seeds};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape, most_of_all};
+use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared, is_flat_graph};
 use crate::words::words;
 use program::Hops;
@@ -163,17 +163,7 @@ impl Algorithm for HopMatrix {
         let values = LANES.min(sources) * targets;
         let small = config.dtype.of(nodes) == HopType::U8;
         all.extend(program::arrays(nodes, values, small, world));
-        match Copied::arrays(shape, (sources, parts(world, &config.run)), world) {
-            Some((copies, mut arrays)) => {
-                let ends = [sources, targets];
-                arrays.extend(match small {
-                    true => matrix_arrays::<u8>(ends, copies, world),
-                    false => matrix_arrays::<u32>(ends, copies, world),
-                });
-                most_of_all([all, arrays])
-            }
-            None => all,
-        }
+        all
     }
 
     fn solve(request: Request<Self>) -> Result<DistanceMatrix> {
@@ -192,7 +182,7 @@ fn solved<T: Hops>(request: Request<HopMatrix>) -> Result<DistanceMatrix> {
     let (ends, dealt) = (query.start.clone(), is_dealt(fleet, run));
     let file = file_of::<T>(into, HopMatrix::NAME, (&ends, &query.graph))?;
     let sizes = (ends.sources.len(), parts(fleet.world(), run));
-    let beside = (size_of::<T::Found>() * ends.targets.len()) as u64;
+    let beside = |copies| matrix_arrays::<T>(&ends, copies);
     let copied = Copied::new((fleet, graph), sizes, beside, (Distance::Arcs, false))?;
     let (asked, run) = (Asked { ends, file: file.clone(), dealt }, run.clone());
     let (strategy, answers) = match copied {

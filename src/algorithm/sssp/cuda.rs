@@ -11,9 +11,7 @@ use crate::device::kernels::sssp_round::{Control, STEP_SHARED, STEP_THREADS, Sta
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
 use crate::layout::DeviceWeighted;
-use crate::layout::memory::{
-    CONTROL, DeviceArray, GraphShape, QUEUE, most_of_all, total, weighted,
-};
+use crate::layout::memory::{CONTROL, DeviceArray, GraphShape, QUEUE, total, weighted};
 use crate::layout::tiles::TileRows;
 
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
@@ -307,7 +305,8 @@ pub(crate) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
     // Whoever gives a finite --delta gets windows on any graph.
     let long_paths = of(1, LongPaths::least(active));
     let double = [weighted(shape), double::arrays(shape)].concat();
-    most_of_all([of(active, Vec::new()), double, long_paths])
+    let all = [of(active, Vec::new()), double, long_paths];
+    all.into_iter().max_by_key(|arrays| total(arrays)).unwrap_or_default()
 }
 
 /// The replicated state of one of `world` replicas.
