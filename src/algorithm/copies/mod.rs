@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(shape(1 << 28, 1024, u64::MAX), Some((28, 8)));
         assert_eq!(shape((1 << 28) + 1, 1024, u64::MAX), None);
         // Six bytes a place.
-        assert_eq!(shape(1 << 20, 64, 400 << 20), Some((20, 32)));
+        assert_eq!(shape(1 << 20, 64, 300 << 20), Some((20, 32)));
         assert_eq!(shape(1 << 20, 64, 32 << 20), None);
     }
 
