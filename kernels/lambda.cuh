@@ -169,7 +169,7 @@ struct Set {  // @host
         if (__ldcg(words + at) & bit) return false;
         // Lanes often insert into one word: the first of them does it for all. Of those that insert the same node one finds it new. All
         // lanes that are here take part in each exchange: where some had one among themselves, inside a branch, they did not wait at the
-        // last one for the others, which then waited without end (sm_90, NVRTC 13.0).
+        // last one for the others, which then waited without end (sm_90, NVRTC 13.0). Nobody waits after the mark.
         u32 active = __activemask(), first = __ffs(active) - 1;
         bool shared = at == __shfl_sync(active, at, first);
         u32 all = group_or(active, shared ? bit : 0u), twins = __match_any_sync(active, shared ? bit : 0u);

@@ -32,7 +32,8 @@ struct NearFarStatus {  // @host
 struct NearFarControl {  // @host
     Meeting barrier;
     u32 lowest_inverted[3];  // ~(smallest pending distance); windows alternate
-    u32 overflow;            // entries went to `pending` for lack of room
+    u32 overflow[2];         // entries went to `pending` for lack of room; windows alternate
+    u32 unused;
     u64 count[3];            // near entries; meetings alternate
     u64 relaxed;
 };
@@ -62,6 +63,7 @@ struct NearFarShared {
     u64 spill_at;
     u32 count[2];
     u32 lowest_inverted;
+    u32* overflow;  // of this window
 };
 
 __device__ __forceinline__ void defer(const NearFarArgs& a, u32 v) {
@@ -71,12 +73,12 @@ __device__ __forceinline__ void defer(const NearFarArgs& a, u32 v) {
 }
 
 // Queues an entry for the next meeting; where there is no room, the node becomes pending.
-__device__ __forceinline__ void enqueue(const NearFarArgs& a, u64* queue, u64* count, u64 entry) {
+__device__ __forceinline__ void enqueue(const NearFarArgs& a, const NearFarShared& s, u64* queue, u64* count, u64 entry) {
     u64 at = atomicAdd(count, 1ull);
     if (at < a.capacity) {
         __stcg(queue + at, entry);
     } else {
-        atomicOr(&a.control->overflow, 1u);
+        atomicOr(s.overflow, 1u);
         defer(a, (u32)entry);
     }
 }
@@ -96,7 +98,7 @@ __device__ __forceinline__ void relax(const NearFarArgs& a, NearFarShared& s, u3
     u64 entry = (u64)candidate << 32 | v;
     u32 free = atomicAdd(&s.count[into], 1u);
     if (free < LOCAL) s.queue[into][free] = entry;
-    else enqueue(a, queue, count, entry);
+    else enqueue(a, s, queue, count, entry);
 }
 
 // Works a block's queue off for up to `local_rounds` rounds; four lanes a node, one an arc.
@@ -136,7 +138,7 @@ __device__ void local_rounds(const NearFarArgs& a, NearFarShared& s, u64* queue,
         if (s.spill_at + i < a.capacity) {
             __stcg(queue + s.spill_at + i, entry);
         } else {
-            atomicOr(&a.control->overflow, 1u);
+            atomicOr(s.overflow, 1u);
             defer(a, (u32)entry);
         }
     }
@@ -169,7 +171,7 @@ __device__ void sweep_lowest(const NearFarArgs& a, NearFarShared& s, u32 settled
 }
 
 // Moves the pending nodes below `threshold` to the near queue.
-__device__ void sweep_near(const NearFarArgs& a, u64* queue, u64* count, u32 threshold) {
+__device__ void sweep_near(const NearFarArgs& a, const NearFarShared& s, u64* queue, u64* count, u32 threshold) {
     u32 words = (a.places + 31) / 32;
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x) {
         u32 bits = fresh(a.pending + i), keep = bits;
@@ -185,7 +187,7 @@ __device__ void sweep_near(const NearFarArgs& a, u64* queue, u64* count, u32 thr
             __stcg(queue + at, (u64)fresh(a.dist + i * 32 + k) << 32 | (i * 32 + k));
             keep &= ~(1u << k);
         }
-        if (at >= a.capacity && (keep & near)) atomicOr(&a.control->overflow, 1u);
+        if (at >= a.capacity && (keep & near)) atomicOr(s.overflow, 1u);
         a.pending[i] = keep;
     }
 }
@@ -207,14 +209,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) near_far(const NearFarA
         if (lowest_inverted == 0) break;
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             __stcg(&c->lowest_inverted[(windows + 2) % 3], 0u);
-            __stcg(&c->overflow, 0u);
+            // All have looked at that of the last window.
+            __stcg(&c->overflow[windows + 1 & 1], 0u);
         }
+        if (threadIdx.x == 0) s.overflow = &c->overflow[windows & 1];
+        __syncthreads();
         // At least one node must get in, also where delta is lost in rounding.
         u32 threshold = max(advanced(~lowest_inverted, a.delta), ~lowest_inverted + 1);
         windows++;
 
         u64* count = &c->count[meetings % 3];
-        sweep_near(a, a.queue + (meetings & 1) * a.capacity, count, threshold);
+        sweep_near(a, s, a.queue + (meetings & 1) * a.capacity, count, threshold);
         if (!grid.sync()) break;
         while (true) {
             u64 entries = min(fresh(&c->count[meetings % 3]), a.capacity);
@@ -241,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) near_far(const NearFarA
         note(a.log, windows, ROUND_WINDOW, entries_in, 0);
         entries_in = 0;
         // With an overflow some pending nodes below the threshold are still to be worked off.
-        settled = fresh(&c->overflow) ? 0 : threshold;
+        settled = fresh(s.overflow) ? 0 : threshold;
         // The counter of the empty meeting is used by the next window: keep its turn.
     }
     relaxed = warp_sum(relaxed);

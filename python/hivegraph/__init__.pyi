@@ -417,6 +417,7 @@ def closeness(
     mode: float | str | None = None,
     weighted: bool | None = None,
     precision: float | str | None = None,
+    within: float | str | None = None,
     rank_by: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:

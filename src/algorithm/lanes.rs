@@ -445,12 +445,12 @@ impl<'a> Lanes<'a> {
         self.g
     }
 
-    /// Searches from these sources, at most [`LANES`], and adds up what nodes find. Each level's work ends with `found`.
+    /// Searches from these sources, at most [`LANES`], up to a level, and adds up what nodes find. Each level's work ends with `found`.
     pub fn search(
         &mut self,
         r: &mut Replica,
         log: &mut Log,
-        batch: Range<usize>,
+        (batch, limit): (Range<usize>, u32),
         mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
     ) -> Result<()> {
         let unit = unit(self.g.graph().nodes());
@@ -462,7 +462,8 @@ impl<'a> Lanes<'a> {
         let long = matches!(r.backend, Backend::Cuda(_)) && is_flat_graph(self.g.graph());
         let levels = if long { LEVELS } else { 1 };
         let mut level = 0u32;
-        loop {
+        while level < limit {
+            let levels = levels.min(u64::from(limit - level));
             let pull = !long && arcs * PULLED > self.g.graph().arcs();
             let looked = if pull { self.g.graph().arcs() } else { arcs };
             let name = if pull { "step pull" } else { "step push" };
@@ -489,9 +490,10 @@ impl<'a> Lanes<'a> {
             nodes = counters.iter().map(|counter| counter >> NODES).sum();
             arcs = counters.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
             if nodes == 0 {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// The sources of a batch have reached themselves, and nobody else.

@@ -131,9 +131,9 @@ impl GraphShape {
         }
     }
 
-    /// As [`may_be_flat`].
+    /// Whether degrees may be flat and small, by their mean.
     pub(crate) fn may_be_flat(&self) -> bool {
-        may_be_flat(self.nodes, self.all_arcs())
+        self.all_arcs() as f64 <= layout::FLAT_MEAN * self.nodes as f64
     }
 
     /// Arcs, with self loops.
@@ -228,11 +228,6 @@ fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
 /// more than a tile takes at most twice its share.
 pub(crate) fn tiles(arcs: u64) -> usize {
     (4 * arcs / u64::from(TILE)) as usize + 2
-}
-
-/// Whether degrees may be flat and small, by their mean.
-pub(crate) fn may_be_flat(nodes: u64, arcs: u64) -> bool {
-    arcs as f64 <= layout::FLAT_MEAN * nodes as f64
 }
 
 /// Bytes of all arrays together.

@@ -37,19 +37,31 @@ pub enum ClosenessBy {
     Weights64,
 }
 
-/// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact,
-/// by weight right to 2 h 2^-24 of themselves (2^-53 in 64 bits) where paths have at most h arcs. Closeness is right to that and 1e-12,
+/// Which distances count.
+#[derive(Debug, Clone, Copy)]
+pub struct ClosenessOf {
+    /// What they are.
+    pub by: ClosenessBy,
+    /// From the node to the sources.
+    pub out: bool,
+    /// None above this.
+    pub within: Option<f64>,
+}
+
+/// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact.
+/// By weight they are too large by at most 2 h 2^-24 of themselves (2^-53 in 64 bits), where shortest paths have at most h arcs, and too
+/// small by 2 n 2^-24, as of a longer path with more arcs more may be lost; those above 3.4e38 are none in 32 bits. Closeness is right to that and 1e-12,
 /// harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it has looked at: all, if
 /// that takes at most 2^32 looks at nodes and arcs (2^28 by weight), else a random choice of them.
 ///
-/// Takes 5 bytes a node and thread, 16 by weight, and the reverse of a directed graph.
+/// Takes 5 bytes a node and thread, 16 and a queue by weight, and the reverse of a directed graph.
 ///
 /// # Errors
 /// [`Error::Verify`] names a wrong node: the first by input id of those that were looked at.
 pub fn closeness(
     graph: &Graph,
     sources: &[u32],
-    (by, out): (ClosenessBy, bool),
+    ClosenessOf { by, out, within }: ClosenessOf,
     found: ClosenessFound,
 ) -> Result<usize> {
     let n = graph.nodes();
@@ -75,10 +87,16 @@ pub fn closeness(
     let wrong = ranks.into_par_iter().map_init(search, |space, rank| {
         let v = graph.ranked(rank);
         let right = match by {
-            ClosenessBy::Arcs => of_levels(&sources_by_level(rows, &is_source, v, space), n),
-            ClosenessBy::Weights32 => of_weights(rows, &is_source, v, 0.5f64.powi(24)),
-            ClosenessBy::Weights64 => of_weights(rows, &is_source, v, 0.5f64.powi(53)),
-        };
+            ClosenessBy::Arcs => {
+                let mut levels = sources_by_level(rows, &is_source, v, space);
+                levels.truncate(
+                    within.map_or(usize::MAX, |within| (within as usize).saturating_add(1)),
+                );
+                Some(of_levels(&levels, n))
+            }
+            ClosenessBy::Weights32 => of_weights(rows, &is_source, v, (0.5f64.powi(24), within)),
+            ClosenessBy::Weights64 => of_weights(rows, &is_source, v, (0.5f64.powi(53), within)),
+        }?;
         let others = sources.len() as u64 - u64::from(is_source[v as usize]);
         judged(graph, v as usize, &right, others, &found)
     });
@@ -115,13 +133,16 @@ fn sources_by_level(
     levels
 }
 
-/// What distances to a node add up to, and what part of that may be off: of distances, and of harmonic centrality.
+/// What distances to a node add up to, and by what part distances may be too small and too large, harmonic centrality the other way
+/// round.
 struct Right {
     reached: u64,
     far: f64,
     inverse: f64,
     farthest: f64,
     off: [f64; 2],
+    /// By what part harmonic centrality may be off beside.
+    unit: f64,
 }
 
 /// From how many sources there are at each number of arcs.
@@ -134,23 +155,42 @@ fn of_levels(levels: &[u64], nodes: usize) -> Right {
         far: far as f64,
         inverse: inverse.map(|(level, count)| *count as f64 / level as f64).sum(),
         farthest,
-        off: [0.0, farthest * nodes as f64 * 0.5f64.powi(62)],
+        off: [0.0; 2],
+        unit: farthest * nodes as f64 * 0.5f64.powi(62),
     }
 }
 
-/// From sums of weights along `rows`, of which each addition may be `off` by this part (Dijkstra).
-fn of_weights(rows: &Graph, is_source: &[bool], v: u32, off: f64) -> Right {
+/// From sums of weights along `rows` up to `within`, of which each addition may be `off` by this part (Dijkstra). Nothing where it
+/// follows from rounding whether a source counts.
+fn of_weights(
+    rows: &Graph,
+    is_source: &[bool],
+    v: u32,
+    (off, within): (f64, Option<f64>),
+) -> Option<Right> {
     let mut lengths = vec![(f64::INFINITY, 0u32); rows.nodes()];
     lengths[v as usize].0 = 0.0;
     let mut queue = BinaryHeap::from([Reverse((0u64, v))]);
-    let mut right = Right { reached: 0, far: 0.0, inverse: 0.0, farthest: 0.0, off: [0.0; 2] };
+    let mut right =
+        Right { reached: 0, far: 0.0, inverse: 0.0, farthest: 0.0, off: [0.0; 2], unit: 0.0 };
     let mut most = 0;
+    let most_length = if off > 1e-10 { f64::from(f32::MAX) } else { f64::MAX };
     while let Some(Reverse((order, u))) = queue.pop() {
         let (length, arcs) = lengths[u as usize];
         if length.to_bits() < order {
             continue;
         }
         if u != v && is_source[u as usize] {
+            // Sums that have a difference of whole numbers are exact.
+            let rounded = 2.0 * off * f64::from(arcs) * length;
+            if let Some(within) = within {
+                if length != within && (length - within).abs() <= rounded && length.fract() != 0.0 {
+                    return None;
+                }
+                if length > within {
+                    continue;
+                }
+            }
             right.reached += 1;
             right.far += length;
             right.inverse += if length > 0.0 { 1.0 / length } else { 0.0 };
@@ -159,14 +199,14 @@ fn of_weights(rows: &Graph, is_source: &[bool], v: u32, off: f64) -> Right {
         }
         for (w, weight) in rows.neighbors(u as usize) {
             let longer = length + f64::from(weight);
-            if longer < lengths[w as usize].0 {
+            if longer <= most_length && longer < lengths[w as usize].0 {
                 lengths[w as usize] = (longer, arcs + 1);
                 queue.push(Reverse((longer.to_bits(), w)));
             }
         }
     }
-    right.off = [2.0 * off * f64::from(most); 2];
-    right
+    right.off = [rows.nodes() as f64, f64::from(most)].map(|arcs| 2.0 * off * arcs);
+    Some(right)
 }
 
 /// What is wrong with the values of node `v`, if anything is.
@@ -181,8 +221,11 @@ fn judged(
     let of = |share: f64| share / others.max(1) as f64;
     let closeness = if right.far == 0.0 { 0.0 } else { reached / right.far * of(reached) };
     let harmonic = of(right.inverse * (n - 1.0));
-    let near = |found: f64, right: f64, share: f64| (found - right).abs() <= share * right;
-    let [far, inverse] = right.off;
+    let near = |found: f64, value: f64, [below, above]: [f64; 2]| {
+        found >= value * (1.0 - below) && found <= value * (1.0 + above)
+    };
+    let (far, [below, above]) = (right.off, right.off);
+    let inverse = |more: f64| [above + more, below / (1.0 - below.min(0.5)) + more];
     let told = [
         (
             u64::from(found.reached[v]) == right.reached,
@@ -197,13 +240,13 @@ fn judged(
             right.farthest,
         ),
         (
-            near(found.closeness[v], closeness, 1e-12 + far),
+            near(found.closeness[v], closeness, inverse(1e-12)),
             "closeness",
             found.closeness[v],
             closeness,
         ),
         (
-            near(found.harmonic[v], harmonic, 1e-12 + inverse),
+            near(found.harmonic[v], harmonic, inverse(1e-12 + right.unit)),
             "harmonic",
             found.harmonic[v],
             harmonic,

@@ -32,7 +32,7 @@ pub use bc::{BetweennessCheck, BetweennessQuestion, bc};
 pub use bfs::{LevelsCheck, bfs};
 pub use cc::cc;
 pub use cdlp::cdlp;
-pub use closeness::{ClosenessBy, ClosenessFound, closeness};
+pub use closeness::{ClosenessBy, ClosenessFound, ClosenessOf, closeness};
 pub use components::ComponentsCheck;
 pub use distances::{Length, distances};
 pub use filter::filter;

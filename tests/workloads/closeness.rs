@@ -5,7 +5,7 @@ use crate::common::{graph_of, own, solved};
 use hivegraph::algorithm::closeness::Closeness;
 use hivegraph::graph::Graph;
 use hivegraph::run::RunConfig;
-use hivegraph::verify::{self, ClosenessBy, ClosenessFound};
+use hivegraph::verify::{self, ClosenessBy, ClosenessFound, ClosenessOf};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,13 +27,17 @@ fn distances(graph: &Graph, source: usize) -> Vec<Option<u64>> {
 }
 
 /// Closeness, harmonic centrality, eccentricity and reached sources of each node, by the definition.
-fn defined(graph: &Graph, sources: &[usize], out: bool) -> Vec<(f64, f64, u64, u64)> {
+fn defined(
+    graph: &Graph,
+    sources: &[usize],
+    (out, within): (bool, u64),
+) -> Vec<(f64, f64, u64, u64)> {
     let n = graph.nodes();
     let from: Vec<_> = (0..n).map(|u| distances(graph, u)).collect();
     let of = |v: usize| {
         let others: Vec<usize> = sources.iter().copied().filter(|s| *s != v).collect();
         let all = others.iter().filter_map(|s| if out { from[v][*s] } else { from[*s][v] });
-        let all: Vec<u64> = all.collect();
+        let all: Vec<u64> = all.filter(|d| *d <= within).collect();
         let (reached, many) = (all.len() as f64, others.len().max(1) as f64);
         let far = all.iter().sum::<u64>() as f64;
         let closeness = if far > 0.0 { reached / far * (reached / many) } else { 0.0 };
@@ -80,11 +84,13 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
             let way = if out { "out" } else { "in" };
             let all: Vec<usize> = (0..n).collect();
             let options = own(json!({ "mode": way }));
-            asked.push((name, graph.clone(), options, defined(&graph, &all, out)));
+            asked.push((name, graph.clone(), options, defined(&graph, &all, (out, u64::MAX))));
             let some: Vec<usize> = (0..n).step_by(3).collect();
             let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            let options = own(json!({ "mode": way, "sources": list, "within": 3.5 }));
+            asked.push((name, graph.clone(), options, defined(&graph, &some, (out, 3))));
             let options = own(json!({ "mode": way, "sources": list }));
-            asked.push((name, graph.clone(), options, defined(&graph, &some, out)));
+            asked.push((name, graph.clone(), options, defined(&graph, &some, (out, u64::MAX))));
         }
     }
     let mut first: Option<Vec<Closeness>> = None;
@@ -112,13 +118,17 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
 }
 
 /// The same of the least sums of weights. Sources at distance 0 have no inverse.
-fn defined_by_weight(graph: &Graph, sources: &[usize], out: bool) -> Vec<[f64; 4]> {
+fn defined_by_weight(
+    graph: &Graph,
+    sources: &[usize],
+    (out, within): (bool, f64),
+) -> Vec<[f64; 4]> {
     let n = graph.nodes();
     let from: Vec<Vec<f32>> = (0..n).map(|u| common::dijkstra_f32(graph, &[u as u32])).collect();
     let of = |v: usize| {
         let others: Vec<usize> = sources.iter().copied().filter(|s| *s != v).collect();
         let all = others.iter().map(|s| if out { from[v][*s] } else { from[*s][v] });
-        let all: Vec<f64> = all.filter(|d| d.is_finite()).map(f64::from).collect();
+        let all: Vec<f64> = all.map(f64::from).filter(|d| *d <= within).collect();
         let (reached, many) = (all.len() as f64, others.len().max(1) as f64);
         let far = all.iter().sum::<f64>();
         let closeness = if far > 0.0 { reached / far * (reached / many) } else { 0.0 };
@@ -134,6 +144,13 @@ fn weights_are_added_up_to_the_same_bits_on_any_number_of_replicas() {
     let mut asked = Vec::new();
     let more = [
         ("zeros", common::zeros_and_parallels(90)),
+        // What loops weigh is in no path.
+        ("loops", {
+            let loops = (0..100).map(|_| (2, 2, 0.0));
+            graph_of(9, &loops.chain([(0, 1, 1.0), (1, 5, 2.0)]).collect::<Vec<_>>())
+        }),
+        // The least sum is nothing beside the largest.
+        ("far apart", graph_of(5, &[(0, 1, 1e-9), (1, 2, 3.0), (2, 3, 1e6), (4, 2, 7.5)])),
         ("flat", common::grid(23, 14, true, 5)),
         ("fractions", {
             let weight = |v: u32| 0.001 + (v * 7919 % 1000) as f32 / 37.0;
@@ -146,14 +163,17 @@ fn weights_are_added_up_to_the_same_bits_on_any_number_of_replicas() {
     let hubs = |case: &(&str, Graph)| case.0 != "hubs";
     for (name, graph) in cases().into_iter().filter(hubs).chain(more) {
         let (n, graph) = (graph.nodes(), Arc::new(graph));
-        for (out, precision) in [(false, "auto"), (true, "auto"), (false, "f64")] {
+        let ways =
+            [(false, "auto", 1e9), (true, "auto", 1e9), (false, "f64", 1e9), (true, "f64", 6.5)];
+        for (out, precision, within) in ways {
             let way = if out { "out" } else { "in" };
             let some: Vec<usize> = (0..n).step_by(2).collect();
             let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             let options = own(json!({
-                "mode": way, "sources": list, "weighted": true, "precision": precision
+                "mode": way, "sources": list, "weighted": true, "precision": precision, "within": within
             }));
-            asked.push((name, graph.clone(), options, defined_by_weight(&graph, &some, out)));
+            let right = defined_by_weight(&graph, &some, (out, within));
+            asked.push((name, graph.clone(), options, right));
         }
     }
     let mut first: Option<Vec<Closeness>> = None;
@@ -192,7 +212,7 @@ fn the_checker_knows_weights_and_what_rounding_may_do() {
     let arcs = (0..30).flat_map(|v| [(v, (v + 1) % 30, weight(v)), ((v + 4) % 30, v, weight(v))]);
     let graph = graph_of(30, &arcs.collect::<Vec<_>>());
     let sources: Vec<u32> = (0..30).collect();
-    let right = defined_by_weight(&graph, &(0..30).collect::<Vec<_>>(), false);
+    let right = defined_by_weight(&graph, &(0..30).collect::<Vec<_>>(), (false, f64::MAX));
     let column = |at: usize| right.iter().map(|of| of[at]).collect::<Vec<f64>>();
     let reached: Vec<u32> = column(3).into_iter().map(|many| many as u32).collect();
     let [closeness, harmonic, eccentricity] = [0, 1, 2].map(column);
@@ -203,27 +223,30 @@ fn the_checker_knows_weights_and_what_rounding_may_do() {
         reached: &reached,
     };
     for by in [ClosenessBy::Weights32, ClosenessBy::Weights64] {
-        assert_eq!(verify::closeness(&graph, &sources, (by, false), found).unwrap(), 30);
+        assert_eq!(verify::closeness(&graph, &sources, of(by), found).unwrap(), 30);
     }
     let mut wrong = harmonic.clone();
     wrong[17] *= 1.0 + 1e-7;
     let nearly = ClosenessFound { harmonic: &wrong, ..found };
-    let by = |by| verify::closeness(&graph, &sources, (by, false), nearly);
+    let by = |by| verify::closeness(&graph, &sources, of(by), nearly);
     by(ClosenessBy::Weights32).unwrap();
     let told = by(ClosenessBy::Weights64).unwrap_err().to_string();
     assert!(told.contains("node 17: harmonic is"), "{told}");
-    let told = verify::closeness(&graph, &sources, BY_ARCS, found).unwrap_err().to_string();
+    let told =
+        verify::closeness(&graph, &sources, of(ClosenessBy::Arcs), found).unwrap_err().to_string();
     assert!(told.contains("node 0: eccentricity is"), "{told}");
 }
 
-const BY_ARCS: (ClosenessBy, bool) = (ClosenessBy::Arcs, false);
+fn of(by: ClosenessBy) -> ClosenessOf {
+    ClosenessOf { by, out: false, within: None }
+}
 
 #[test]
 fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
     let graph = common::grid(6, 5, false, 3);
     let sources: Vec<u32> = (0..30).collect();
     let all: Vec<usize> = (0..30).collect();
-    let right = defined(&graph, &all, false);
+    let right = defined(&graph, &all, (false, u64::MAX));
     let closeness: Vec<f64> = right.iter().map(|of| of.0).collect();
     let harmonic: Vec<f64> = right.iter().map(|of| of.1).collect();
     let eccentricity: Vec<f64> = right.iter().map(|of| of.2 as f64).collect();
@@ -234,9 +257,11 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
         eccentricity: &eccentricity,
         reached: &reached,
     };
-    assert_eq!(verify::closeness(&graph, &sources, BY_ARCS, found).unwrap(), 30);
+    assert_eq!(verify::closeness(&graph, &sources, of(ClosenessBy::Arcs), found).unwrap(), 30);
     let refused = |found: ClosenessFound, what: &str| {
-        let told = verify::closeness(&graph, &sources, BY_ARCS, found).unwrap_err().to_string();
+        let told = verify::closeness(&graph, &sources, of(ClosenessBy::Arcs), found)
+            .unwrap_err()
+            .to_string();
         assert!(told.contains(what), "{told}");
     };
     let mut wrong = closeness.clone();
@@ -267,12 +292,16 @@ fn what_the_program_writes_and_refuses() {
     );
     assert_eq!(record["sources-searched"], 4);
     assert_eq!(record["farthest"], 3);
+    assert_eq!(record["radius"], 2);
+    assert_eq!(record["mean-distance"], 20.0 / 12.0);
     assert_eq!(record["verified"], "yes");
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["--sources", "5,5"], "listed twice"),
         (&["--sources", "first:0"], "--sources"),
         (&["--sources", "999999"], "999999"),
         (&["--mode", "up"], "--mode"),
+        (&["--within", "-1"], "--within -1: a distance is 0 or more"),
+        (&["--precision", "f64"], "use it with --weighted"),
     ];
     for (args, what) in cases {
         let ended = common::runs("closeness", &[&["--graph", "rmat:8"], args].concat());

@@ -72,6 +72,16 @@ fn cases() -> Vec<Case> {
         ("one node", graph_of(1, &[(0, 0, 1.0)])),
         ("flat", common::grid(23, 31, true, 5)),
         ("zeros", common::zeros_and_parallels(90)),
+        // Nearly all nodes are near at once.
+        ("expander", {
+            let next = |v: u64, k: u64| Random::mix(v * 3 + k) % 500;
+            let arcs = (0..500u64).flat_map(|v| (0..3).map(move |k| (v, k)));
+            let both = arcs.flat_map(|(v, k)| {
+                let (u, v, w) = (v as u32, next(v, k) as u32, (1 + (v + k) % 3) as f32);
+                [(u, v, w), (v, u, w)]
+            });
+            graph_of(500, &both.collect::<Vec<_>>())
+        }),
     ];
     let graphs = graphs.map(|(name, graph)| (name, Arc::new(graph)));
     let steps = [[None, None], [Some(3), Some(7)], [Some(1 << 20), None]];

@@ -714,23 +714,25 @@ def _no_extremes(e, usebounds, weight, **_):
 
 @served(_no_extremes)
 def diameter(G, e=None, usebounds=False, weight=None):
-    return max(eccentricity(G).values())
+    return max(eccentricity(G, weight=weight).values())
 
 
 @served(_no_extremes)
 def radius(G, e=None, usebounds=False, weight=None):
-    return min(eccentricity(G).values())
+    return min(eccentricity(G, weight=weight).values())
 
 
-def _those(G, most):
-    farthest = eccentricity(G)
+def _those(G, most, weight):
+    if G.weights is not None and not G.whole:
+        raise NotImplementedError("which of several sums of fractions is larger may depend on their order")
+    farthest = eccentricity(G, weight=weight)
     extreme = (max if most else min)(farthest.values())
     return [node for node, value in farthest.items() if value == extreme]
 
 
 @served(_no_extremes)
 def periphery(G, e=None, usebounds=False, weight=None):
-    return _those(G, True)
+    return _those(G, True, weight)
 
 
 def _no_center(G, **given):
@@ -741,7 +743,7 @@ def _no_center(G, **given):
 
 @served(_no_center)
 def center(G, e=None, usebounds=False, weight=None):
-    return _those(G, False)
+    return _those(G, False, weight)
 
 
 def _no_katz(alpha, beta, max_iter, tol, nstart, weight, **_):

@@ -8,7 +8,7 @@ use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
 use crate::units::plural;
-use crate::verify::{self, Checker, ClosenessBy, ClosenessFound};
+use crate::verify::{self, Checker, ClosenessBy, ClosenessFound, ClosenessOf};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
@@ -23,6 +23,8 @@ impl Closeness {
         let mut others = vec![sources; nodes];
         query.start.iter().for_each(|source| others[*source as usize] -= 1);
         let Sums { far, harmonic, reached, farthest } = sums;
+        let pairs: u64 = reached.iter().map(|reached| u64::from(*reached)).sum();
+        let mean_distance = far.iter().sum::<f64>() / pairs.max(1) as f64;
         let closeness = (0..nodes).map(|v| {
             let (reached, far, others) = (f64::from(reached[v]), far[v], others[v]);
             if far == 0.0 { 0.0 } else { reached / far * (reached / others as f64) }
@@ -39,6 +41,7 @@ impl Closeness {
                 false => Eccentricity::Arcs(farthest.into_iter().map(|arcs| arcs as u32).collect()),
             },
             reached,
+            mean_distance,
             sources,
             double: false,
             strategy,
@@ -49,6 +52,13 @@ impl Closeness {
     /// The largest distance of all.
     pub(super) fn farthest(&self) -> f64 {
         (0..self.reached.len()).map(|v| self.eccentricity.of(v)).fold(0.0, f64::max)
+    }
+
+    /// The least eccentricity of the nodes that most sources reach.
+    fn radius(&self) -> f64 {
+        let most = self.reached.iter().max().copied().unwrap_or(0);
+        let nodes = (0..self.reached.len()).filter(|v| self.reached[*v] == most);
+        nodes.map(|v| self.eccentricity.of(v)).reduce(f64::min).unwrap_or(0.0)
     }
 
     /// Whether all nodes are sources, so that values are exact.
@@ -82,7 +92,7 @@ impl Answer<ClosenessCentrality> for Closeness {
     }
 
     fn lines(&self, query: &Query<ClosenessCentrality>) -> Vec<(&'static str, String)> {
-        let farthest = self.farthest();
+        let (farthest, mean) = (self.farthest(), self.mean_distance);
         let way = match query.config.mode {
             ClosenessMode::In => "from",
             ClosenessMode::Out => "to",
@@ -96,10 +106,12 @@ impl Answer<ClosenessCentrality> for Closeness {
             match self.eccentricity {
                 Eccentricity::Arcs(_) => {
                     let arcs = plural(farthest as u64, "arc");
-                    format!("distances {way} {sources}, the largest {arcs}")
+                    format!("distances {way} {sources}, the largest {arcs}, the mean {mean:.4}")
                 }
                 Eccentricity::Weight(_) => {
-                    format!("distances by weight {way} {sources}, the largest {farthest}")
+                    format!(
+                        "distances by weight {way} {sources}, the largest {farthest}, the mean {mean:.4}"
+                    )
                 }
             },
         )]
@@ -114,13 +126,20 @@ impl Answer<ClosenessCentrality> for Closeness {
         format!("variant:{by}{}_sources-{}", query.config.mode, self.sources)
     }
 
-    /// `sources-searched`, and the largest distance found, `farthest`: with all sources the diameter of the reachable pairs.
+    /// `sources-searched`; the largest distance found, `farthest`, the mean of all, `mean-distance`, and the least eccentricity of the
+    /// nodes that most sources reach, `radius`: with all sources the diameter and the average path length of the reachable pairs, and the
+    /// radius.
     fn facts(&self, _: &Query<ClosenessCentrality>) -> Map<String, Value> {
-        let farthest = match self.eccentricity {
-            Eccentricity::Arcs(_) => json!(self.farthest() as u32),
-            Eccentricity::Weight(_) => json!(self.farthest()),
+        let told = |distance: f64| match self.eccentricity {
+            Eccentricity::Arcs(_) => json!(distance as u32),
+            Eccentricity::Weight(_) => json!(distance),
         };
-        fields([("sources-searched", json!(self.sources)), ("farthest", farthest)])
+        fields([
+            ("sources-searched", json!(self.sources)),
+            ("farthest", told(self.farthest())),
+            ("radius", told(self.radius())),
+            ("mean-distance", json!(self.mean_distance)),
+        ])
     }
 
     fn ranking(&self, query: &Query<ClosenessCentrality>, k: usize) -> Option<String> {
@@ -181,7 +200,8 @@ impl Answer<ClosenessCentrality> for Closeness {
             (true, false) => ClosenessBy::Weights32,
             (true, true) => ClosenessBy::Weights64,
         };
-        let of = (distances, query.config.mode == ClosenessMode::Out);
+        let out = query.config.mode == ClosenessMode::Out;
+        let of = ClosenessOf { by: distances, out, within: query.config.within };
         let looked = by.by_host(|| verify::closeness(&query.graph, &query.start, of, found))?;
         let nodes = self.closeness.len();
         let skipped = (looked < nodes)

@@ -10,7 +10,7 @@
 //! eccentricity(v) = the largest d(s, v) of R
 //! ~~~
 //!
-//! With `mode` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
+//! Distances above `within` count as if there were no path. With `mode` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
 //! drawn at random they are estimates (the eccentricity is too low). Closeness is 0 where R is empty or all of it is at distance 0, and
 //! sources at distance 0 add nothing to the harmonic sum.
 //!
@@ -102,6 +102,9 @@ pub struct ClosenessConfig {
     /// reaches 2^24; f64 where a sum may be more than f32 holds) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub precision: Precision,
+    /// Sources farther than this do not count, as if there were no path [default: all count].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DISTANCE", allow_hyphen_values = true))]
+    pub within: Option<f64>,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
     pub rank_by: ClosenessRank,
@@ -122,8 +125,10 @@ pub struct Closeness {
     pub harmonic: Vec<f64>,
     /// `[n]` the largest distance.
     pub eccentricity: Eccentricity,
-    /// `[n]` how many sources other than the node are at a finite distance.
+    /// `[n]` how many sources other than the node are at a finite distance, and no farther than wanted.
     pub reached: Vec<u32>,
+    /// The mean of these distances, of all nodes together; 0 where there are none.
+    pub mean_distance: f64,
     /// How many sources there are.
     pub sources: u64,
     /// Distances by weight were added up in 64 bits.
@@ -210,6 +215,9 @@ impl Algorithm for ClosenessCentrality {
     }
 
     fn check(config: &ClosenessConfig) -> Result<()> {
+        if let Some(within) = config.within.filter(|within| within.is_nan() || *within < 0.0) {
+            return Err(Error::input(format!("--within {within}: a distance is 0 or more")));
+        }
         match config.weighted || config.precision == Precision::Auto {
             true => Ok(()),
             false => {
@@ -261,22 +269,26 @@ impl Asked<'_> {
 
     fn by_weight(&self) -> Result<Closeness> {
         let Asked { fleet, graph, query, .. } = self;
-        // Distances to the sources are those from them against the arcs.
-        let turned = query.config.mode == ClosenessMode::Out && !query.graph.is_symmetric();
-        let turned = turned.then(|| {
-            let turned = Arc::new(query.graph.transpose());
-            Prepared::new(fleet, turned, *graph.options())
-        });
-        let turned = turned.transpose()?;
-        let graph = turned.as_ref().unwrap_or(graph);
         let rows = graph.weighted(fleet)?;
-        let double = || self.summed(How::OneByOne(Each::new(fleet, rows.clone(), true)));
+        let backward = query.config.mode == ClosenessMode::Out && !query.graph.is_symmetric();
+        // Distances to the sources are those from them in the graph turned around.
+        let one_by_one = |double| -> Result<Closeness> {
+            let rows = match backward {
+                true => {
+                    let turned = Arc::new(query.graph.transpose());
+                    Prepared::new(fleet, turned, *graph.options())?.weighted(fleet)?
+                }
+                false => rows.clone(),
+            };
+            self.summed(How::OneByOne(Each::new(fleet, rows, double)))
+        };
+        let double = || one_by_one(true);
         let single = || {
-            let of = (Distance::Weight, false);
-            self.summed(match Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
-                Some(copied) => How::Copies(copied),
-                None => How::OneByOne(Each::new(fleet, rows.clone(), false)),
-            })
+            let of = (Distance::Weight, backward);
+            match Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
+                Some(copied) => self.summed(How::Copies(copied)),
+                None => one_by_one(false),
+            }
         };
         match query.config.precision {
             Precision::F32 => single(),
@@ -293,11 +305,13 @@ impl Asked<'_> {
 
     fn summed(&self, how: How) -> Result<Closeness> {
         let Asked { fleet, query, run, .. } = self;
-        let (scales, run) = (Scales::new(&how, &query.graph), (*run).clone());
+        let (scales, run) = (Scales::new(&how, &query.graph)?, (*run).clone());
         let (sources, dealt) = (query.start.clone(), self.is_dealt());
         let double = how.is_double();
         let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
-        let program = move |r: &mut _| sums::program(r, (&how, scales), (&sources, dealt), &run);
+        let within = query.config.within.unwrap_or(f64::MAX);
+        let asked = (scales, within);
+        let program = move |r: &mut _| sums::program(r, (&how, asked), (&sources, dealt), &run);
         Ok(Closeness { double, ..self.found(fleet.run(program)?, strategy) })
     }
 

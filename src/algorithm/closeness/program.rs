@@ -18,7 +18,9 @@ pub(super) fn program(
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let backward = config.mode == ClosenessMode::Out;
-    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, dealt };
+    // No path has as many arcs as 32 bits count.
+    let limit = config.within.map_or(u32::MAX, |within| within as u32);
+    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, limit, dealt };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
@@ -36,6 +38,8 @@ pub(super) fn program(
 /// One run, to be repeated.
 struct Driver<'a> {
     lanes: Lanes<'a>,
+    /// The last level that counts.
+    limit: u32,
     dealt: bool,
 }
 
@@ -53,7 +57,7 @@ impl Run for Driver<'_> {
         let (first, each) = if self.dealt { (r.rank(), r.world()) } else { (0, 1) };
         for batch in (first..batches).step_by(each) {
             let sources = batch * LANES..self.lanes.sources.len().min((batch + 1) * LANES);
-            self.lanes.search(r, log, sources, |_, _| Ok(()))?;
+            self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
         if !self.dealt {
             return Ok(());

@@ -7,9 +7,9 @@ use crate::algorithm::copies::{Copied, Copies, Distance};
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::lanes::unit;
 use crate::algorithm::same::Words;
-use crate::algorithm::sssp::{Alone, Each, Reached};
+use crate::algorithm::sssp::{Alone, Each, Reached, total_weight};
 use crate::collective::{Dtype, Replicated};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fleet::Replica;
 use crate::graph::Graph;
 use crate::layout::WeightedGraph;
@@ -18,23 +18,25 @@ use crate::operator::{Args, Lambda, Over, Writes, device, lambda};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One of so many parts of a unit is what the lower words count.
+/// Words of a sum, of which each counts what the one before is too coarse for.
+const WORDS: u64 = 4;
+/// Units of a word in one of the word before.
 const PARTS: f64 = 4_294_967_296.0;
-/// Sums are below 2^62 units.
+/// Sums are below 2^62 units of the first word.
 const UNITS: i32 = 62;
+/// Bits that the least distance, or inverse, has below its first one.
+const BITS: i32 = 44;
 
 replicated_arrays! {
     /// What nodes add up, for so many nodes and sources.
     struct State of (usize, usize) {
         /// `[sources]` where searches begin, by label.
         sources: Replicated<u32> = "sources", Gather, |s| s.1;
-        /// `[n]` the sum of distances, in units, and in parts of a unit.
-        far: Replicated<u64> = "far", Sum, |s| s.0;
-        far_parts: Replicated<u64> = "parts of far", Sum, |s| s.0;
-        /// `[n]` the sum of 1 / distance, in units, and in parts of a unit.
-        harmonic: Replicated<u64> = "harmonic", Sum, |s| s.0;
-        harmonic_parts: Replicated<u64> = "parts of harmonic", Sum, |s| s.0;
-        /// `[n]` sources other than the node at a finite distance.
+        /// `[WORDS, n]` the sum of distances.
+        far: Replicated<u64> = "far", Sum, |s| s.0 * WORDS as usize;
+        /// `[WORDS, n]` the sum of 1 / distance.
+        harmonic: Replicated<u64> = "harmonic", Sum, |s| s.0 * WORDS as usize;
+        /// `[n]` sources other than the node that count.
         reached: Replicated<u32> = "reached", Sum, |s| s.0;
         /// `[n]` the largest distance.
         farthest: Replicated<f64> = "farthest", Max, |s| s.0;
@@ -46,7 +48,7 @@ pub(super) fn arrays(nodes: usize, sources: usize, world: usize) -> Vec<DeviceAr
     State::list((nodes, sources), world)
 }
 
-/// What a unit is: so many of them are 1, of distances and of their inverses. Sums of a finite number of units have no order.
+/// Units of the first word in 1, of distances and of their inverses. Sums of whole numbers of units have no order.
 #[derive(Clone, Copy)]
 pub(super) struct Scales {
     far: f64,
@@ -55,25 +57,43 @@ pub(super) struct Scales {
 
 impl Scales {
     /// For what is found in `graph`.
-    pub fn new(how: &How, graph: &Graph) -> Scales {
-        let (nodes, layout) = (graph.nodes() as f64, &how.graph().layout);
+    pub fn new(how: &How, graph: &Graph) -> Result<Scales> {
+        let (nodes, rows) = (graph.nodes() as f64, how.graph());
         if let How::Copies(Copied { distance: Distance::Arcs, .. }) = how {
-            return Scales { far: 1.0, harmonic: unit(graph.nodes()) as f64 };
+            return Ok(Scales { far: 1.0, harmonic: unit(graph.nodes()) as f64 });
         }
         // No path is longer than all arcs, and none that is longer than 0 is shorter than the least weight above 0.
-        let longest = layout.mean_weight * layout.out.arc_count() as f64;
-        let least = match graph.weights() {
-            Some(weights) => {
-                let positive = weights.par_iter().copied().filter(|weight| *weight > 0.0);
-                positive.reduce(|| f32::INFINITY, f32::min)
-            }
-            None => 1.0,
-        };
-        let fits = |most: f64| match most.is_normal() {
-            true => 2f64.powi(UNITS - most.log2().ceil() as i32),
-            false => 1.0,
-        };
-        Scales { far: fits(nodes * longest), harmonic: fits(nodes / f64::from(least)) }
+        let longest = total_weight(rows);
+        let mut least = rows.layout.lightest;
+        if least == 0.0 {
+            graph.load()?;
+            let weights = graph.weights().unwrap_or_default().par_iter().copied();
+            least = weights.filter(|weight| *weight > 0.0).reduce(|| f32::INFINITY, f32::min);
+        }
+        let least = f64::from(least);
+        if longest == 0.0 || least.is_infinite() {
+            return Ok(Scales { far: 1.0, harmonic: 1.0 });
+        }
+        // What a sum may be is a power of two that many more times what it may have in it.
+        let power = |number: f64| number.log2().ceil() as i32;
+        if power(nodes) + power(longest) - power(least) > UNITS + 32 * (WORDS as i32 - 1) - BITS {
+            return Err(Error::input(format!(
+                "closeness --weighted: the least weight is {least}, and all together are {longest}: sums do not hold both; leave arcs \
+                 out, or give them weights that lie closer together"
+            )));
+        }
+        let fits = |power: i32| 2f64.powi(UNITS - power);
+        Ok(Scales {
+            far: fits(power(nodes) + power(longest)),
+            harmonic: fits(power(nodes) - power(least) + 1),
+        })
+    }
+
+    /// Those of the first replica: processes may have added weights up in another order.
+    fn agreed(self, r: &mut Replica) -> Result<Scales> {
+        let own = [self.far.to_bits(), self.harmonic.to_bits(), 0, 0];
+        let first = r.agree("scales", own)?[0];
+        Ok(Scales { far: f64::from_bits(first[0]), harmonic: f64::from_bits(first[1]) })
     }
 }
 
@@ -85,6 +105,7 @@ fn add_arcs(
     count: u64,
     shift: u64,
     unit: f64,
+    within: f64,
     far: Writes<u64>,
     harmonic: Writes<u64>,
     reached: Writes<u32>,
@@ -96,7 +117,7 @@ fn add_arcs(
     let mut most = 0_u32;
     for lane in 0_u64..count {
         let level = dist[(lane << shift) + i];
-        if level != 0_u32 && level != u32::MAX {
+        if level != 0_u32 && level != u32::MAX && level as f64 <= within {
             sum += level as u64;
             inverse += (unit as u64 + level as u64 / 2_u64) / level as u64;
             many += 1_u32;
@@ -109,27 +130,35 @@ fn add_arcs(
     farthest[i] = farthest[i].max(most as f64);
 }
 
+/// v adds so many units to its sum.
+#[device]
+fn put(v: u64, nodes: u64, units: f64, sums: Writes<u64>) {
+    let mut rest = units;
+    for k in 0_u64..WORDS {
+        let whole = rest as u64;
+        if whole != 0_u64 {
+            sums[k * nodes + v] += whole;
+        }
+        rest = (rest - whole as f64) * PARTS;
+    }
+}
+
 /// v adds a distance up. What is at distance 0 has no inverse.
 #[device]
 fn note(
     v: u64,
+    nodes: u64,
     found: f64,
     far_unit: f64,
     harmonic_unit: f64,
     far: Writes<u64>,
-    far_parts: Writes<u64>,
     harmonic: Writes<u64>,
-    harmonic_parts: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<f64>,
 ) {
-    let units = found * far_unit;
-    far[v] += units as u64;
-    far_parts[v] += ((units - (units as u64) as f64) * PARTS) as u64;
+    put(v, nodes, found * far_unit, far);
     if found > 0.0_f64 {
-        let inverse = harmonic_unit / found;
-        harmonic[v] += inverse as u64;
-        harmonic_parts[v] += ((inverse - (inverse as u64) as f64) * PARTS) as u64;
+        put(v, nodes, harmonic_unit / found, harmonic);
     }
     reached[v] += 1_u32;
     farthest[v] = farthest[v].max(found);
@@ -139,6 +168,7 @@ fn note(
 #[lambda]
 fn add(
     i: u64,
+    nodes: u64,
     dist: Reads<f32>,
     sources: Reads<u32>,
     first: u64,
@@ -146,28 +176,16 @@ fn add(
     shift: u64,
     far_unit: f64,
     harmonic_unit: f64,
+    within: f64,
     far: Writes<u64>,
-    far_parts: Writes<u64>,
     harmonic: Writes<u64>,
-    harmonic_parts: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<f64>,
 ) {
     for lane in 0_u64..count {
         let found = dist[(lane << shift) + i] as f64;
-        if found < f64::INFINITY && sources[first + lane] as u64 != i {
-            note(
-                i,
-                found,
-                far_unit,
-                harmonic_unit,
-                far,
-                far_parts,
-                harmonic,
-                harmonic_parts,
-                reached,
-                farthest,
-            );
+        if found <= within && sources[first + lane] as u64 != i {
+            note(i, nodes, found, far_unit, harmonic_unit, far, harmonic, reached, farthest);
         }
     }
 }
@@ -176,32 +194,21 @@ fn add(
 #[lambda]
 fn add_double(
     i: u64,
+    nodes: u64,
     dist: Reads<f64>,
     sources: Reads<u32>,
     first: u64,
     far_unit: f64,
     harmonic_unit: f64,
+    within: f64,
     far: Writes<u64>,
-    far_parts: Writes<u64>,
     harmonic: Writes<u64>,
-    harmonic_parts: Writes<u64>,
     reached: Writes<u32>,
     farthest: Writes<f64>,
 ) {
     let found = dist[i];
-    if found < f64::INFINITY && sources[first] as u64 != i {
-        note(
-            i,
-            found,
-            far_unit,
-            harmonic_unit,
-            far,
-            far_parts,
-            harmonic,
-            harmonic_parts,
-            reached,
-            farthest,
-        );
+    if found <= within && sources[first] as u64 != i {
+        note(i, nodes, found, far_unit, harmonic_unit, far, harmonic, reached, farthest);
     }
 }
 
@@ -227,15 +234,16 @@ impl How {
     }
 }
 
-/// The program of one replica. `dealt`: it has every `world`-th batch of sources, else all.
+/// The program of one replica, for distances up to one. `dealt`: it has every `world`-th batch of sources, else all.
 pub(super) fn program(
     r: &mut Replica,
-    (how, scales): (&How, Scales),
+    (how, (scales, within)): (&How, (Scales, f64)),
     (sources, dealt): (&[u32], bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let layout = &how.graph().layout;
     let nodes = how.graph().graph.nodes();
+    let scales = scales.agreed(r)?;
     let mut state = State::allocate(r, (nodes, sources.len()))?;
     let labels: Vec<u32> = sources.iter().map(|source| layout.label(*source)).collect();
     state.sources.assign(&labels)?;
@@ -249,22 +257,27 @@ pub(super) fn program(
         How::OneByOne(each) if each.is_double() => add_double(),
         How::OneByOne(_) => add(),
     };
-    let mut driver = Driver { way, labels, nodes, at_once, scales, state, adds, dealt };
+    let mut driver = Driver { way, labels, nodes, at_once, scales, within, state, adds, dealt };
     let measured = timed(r, run, &mut driver)?;
-    let State { far, far_parts, harmonic, harmonic_parts, reached, farthest, .. } = driver.state;
+    let State { far, harmonic, reached, farthest, .. } = driver.state;
     ReplicaAnswer::new(measured, || {
-        let sum = |units: &Replicated<u64>, parts: &Replicated<u64>, scale: f64| -> Result<_> {
-            let (units, parts) = (values(r, units)?, values(r, parts)?);
-            let each = units.into_iter().zip(parts);
-            let all: Vec<f64> =
-                each.map(|(units, parts)| (units as f64 + parts as f64 / PARTS) / scale).collect();
-            Ok(if all.is_empty() { all } else { layout.to_input_order(all) })
+        let sum = |words: &Replicated<u64>, scale: f64| -> Result<Vec<f64>> {
+            let words = values(r, words)?;
+            if words.is_empty() {
+                return Ok(Vec::new());
+            }
+            let of = |v: usize| {
+                // The last word first: so small numbers are not lost.
+                let words = words[v..].iter().step_by(nodes).rev();
+                words.fold(0.0, |lower, word| lower / PARTS + *word as f64) / scale
+            };
+            Ok(layout.to_input_order((0..nodes).map(of).collect()))
         };
         let (reached, farthest) = (values(r, &reached)?, values(r, &farthest)?);
         let there = !reached.is_empty();
         Ok(Sums {
-            far: sum(&far, &far_parts, scales.far)?,
-            harmonic: sum(&harmonic, &harmonic_parts, scales.harmonic)?,
+            far: sum(&far, scales.far)?,
+            harmonic: sum(&harmonic, scales.harmonic)?,
             reached: if there { layout.to_input_order(reached) } else { reached },
             farthest: if there { layout.to_input_order(farthest) } else { farthest },
         })
@@ -285,6 +298,8 @@ struct Driver<'a> {
     /// Most sources of a batch.
     at_once: usize,
     scales: Scales,
+    /// Distances above it do not count.
+    within: f64,
     state: State,
     adds: Lambda<()>,
     dealt: bool,
@@ -300,11 +315,9 @@ impl Run for Driver<'_> {
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
-        let State { far, far_parts, harmonic, harmonic_parts, reached, farthest, .. } =
-            &mut self.state;
-        for sums in [far, far_parts, harmonic, harmonic_parts] {
-            r.fill("sums", sums, 0)?;
-        }
+        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
+        r.fill("far", far, 0)?;
+        r.fill("harmonic", harmonic, 0)?;
         r.fill("reached", reached, 0)?;
         r.fill("farthest", farthest, 0.0)
     }
@@ -327,19 +340,17 @@ impl Run for Driver<'_> {
         if !self.dealt {
             return Ok(());
         }
-        let State { far, far_parts, harmonic, harmonic_parts, reached, farthest, .. } =
-            &mut self.state;
+        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(batches as u64);
-        r.merge_all(&mut [far, far_parts, harmonic, harmonic_parts, reached, farthest])?;
+        r.merge_all(&mut [far, harmonic, reached, farthest])?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        let State { far, far_parts, harmonic, harmonic_parts, reached, farthest, .. } = &self.state;
-        let sums = [far, far_parts, harmonic, harmonic_parts].map(|sums| Words::of(sums));
-        sums.into_iter().chain([Words::of(reached), Words::of(farthest)]).collect()
+        let State { far, harmonic, reached, farthest, .. } = &self.state;
+        vec![Words::of(far), Words::of(harmonic), Words::of(reached), Words::of(farthest)]
     }
 }
 
@@ -347,14 +358,14 @@ impl Driver<'_> {
     /// The first `nodes` nodes add up what the last searches, from these sources, have found.
     fn add(&mut self, r: &mut Replica, sources: Range<usize>, nodes: usize) -> Result<()> {
         let Scales { far: far_unit, harmonic: harmonic_unit } = self.scales;
-        let State { sources: labels, far, far_parts, harmonic, harmonic_parts, reached, farthest } =
-            &mut self.state;
+        let State { sources: labels, far, harmonic, reached, farthest } = &mut self.state;
         let over = Over::range(0..nodes);
         let args = Args::new()
             .writes("far", far)
             .writes("harmonic", harmonic)
             .writes("reached", reached)
-            .writes("farthest", farthest);
+            .writes("farthest", farthest)
+            .scalar("within", self.within);
         let (count, first) = (sources.len() as u64, sources.start as u64);
         let args = match &self.way {
             Way::Copies(copies) if !copies.is_weighted() => args
@@ -364,8 +375,7 @@ impl Driver<'_> {
                 .scalar("unit", harmonic_unit),
             way => {
                 let args = args
-                    .writes("far_parts", far_parts)
-                    .writes("harmonic_parts", harmonic_parts)
+                    .scalar("nodes", self.nodes as u64)
                     .reads("sources", labels)
                     .scalar("first", first)
                     .scalar("far_unit", far_unit)

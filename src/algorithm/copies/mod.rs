@@ -15,8 +15,8 @@ use super::sssp::rows_of;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
-use crate::layout::memory::{CONTROL, DeviceArray, may_be_flat, total};
-use crate::layout::{Prepared, WeightedGraph};
+use crate::layout::memory::{self, CONTROL, DeviceArray, GraphShape, total};
+use crate::layout::{Prepared, WeightedGraph, is_flat_graph};
 use crate::operator::{Args, Lambda, Over, lambda};
 pub(super) use matrix::{Placed, matrix, matrix_arrays};
 use std::ops::Range;
@@ -65,17 +65,19 @@ impl Copied {
         beside: impl Fn(usize) -> Vec<DeviceArray>,
         (distance, backward): (Distance, bool),
     ) -> Result<Option<Copied>> {
-        let all = graph.graph();
-        let own = sources.div_ceil(parts);
-        let flat = may_be_flat(all.nodes() as u64, all.arcs());
-        if fleet.info().backend != "cuda" || own < LEAST || !flat {
+        let (all, own) = (graph.graph(), sources.div_ceil(parts));
+        if fleet.info().backend != "cuda" || own < LEAST || !is_flat_graph(all) {
             return Ok(None);
         }
+        // Both forms of the graph, and as much again as is left.
+        let (nodes, arcs) = (all.nodes() as u64, all.arcs());
+        let most = GraphShape::at_most(nodes, arcs, all.is_symmetric(), None);
+        let forms = total(&memory::weighted(&most)) + total(&memory::general(&most));
+        let room = fleet.info().room().saturating_sub(forms) / 2;
+        let Some(shape) = CopyShape::new((all.nodes(), own), beside, room) else { return Ok(None) };
         let rows = graph.weighted(fleet)?;
-        // The rest is for the graph.
-        let shape = CopyShape::new((all.nodes(), own), beside, fleet.info().room() / 2);
-        let shape = shape.filter(|_| rows.layout.flat);
-        Ok(shape.map(|shape| Copied { graph: rows, shape, distance, backward }))
+        let flat = rows.layout.flat;
+        Ok(flat.then_some(Copied { graph: rows, shape, distance, backward }))
     }
 
     fn rows(&self, rank: usize) -> Result<Rows> {
@@ -286,7 +288,7 @@ mod tests {
         assert_eq!(shape(1 << 25, 1024, u64::MAX), Some((25, 64)));
         assert_eq!(shape(1 << 28, 1024, u64::MAX), Some((28, 8)));
         assert_eq!(shape((1 << 28) + 1, 1024, u64::MAX), None);
-        // Six bytes a place.
+        // Six bytes a place, and something.
         assert_eq!(shape(1 << 20, 64, 300 << 20), Some((20, 32)));
         assert_eq!(shape(1 << 20, 64, 32 << 20), None);
     }

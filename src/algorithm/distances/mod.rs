@@ -23,7 +23,7 @@ use super::matrix::{
     Asked, COPIES, DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt,
     parts,
 };
-use super::sssp::{self, Each, WHOLE, may_overflow, weights_are_whole};
+use super::sssp::{self, Each, WHOLE, may_overflow, total_weight, weights_are_whole};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Precision, RunOptions, Seeds};
@@ -198,8 +198,7 @@ impl Searched<'_> {
 
 /// Whether a sum of whole numbers may be one that f32 rounds.
 fn may_round(graph: &Graph, rows: &WeightedGraph) -> bool {
-    let layout = &rows.layout;
-    layout.mean_weight * layout.out.arc_count() as f64 >= WHOLE.into() && weights_are_whole(graph)
+    total_weight(rows) >= WHOLE.into() && weights_are_whole(graph)
 }
 
 /// Whether sums in f32 that should be whole numbers may not be exact.

@@ -353,7 +353,8 @@ impl<T: Hops> Driver<'_, T> {
         r.fill("rows", &mut state.rows, T::NONE)?;
         let args = starting(state, lanes, targets, sources.start);
         r.for_all("own", Over::range(0..sources.len()), start, args)?;
-        lanes.search(r, log, sources, |r, level| found(r, (graph, note), (state, targets), level))
+        let batch = (sources, u32::MAX);
+        lanes.search(r, log, batch, |r, level| found(r, (graph, note), (state, targets), level))
     }
 }
 

@@ -347,10 +347,14 @@ pub(crate) fn weights_are_whole(graph: &Graph) -> bool {
     graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0))
 }
 
+/// The sum of all weights, than which no path is longer.
+pub(crate) fn total_weight(graph: &WeightedGraph) -> f64 {
+    graph.layout.mean_weight * graph.graph.arcs() as f64
+}
+
 /// Whether a sum of weights may be more than f32 holds.
 pub(crate) fn may_overflow(graph: &WeightedGraph) -> bool {
-    let layout = &graph.layout;
-    layout.mean_weight * layout.out.arc_count() as f64 > f64::from(f32::MAX)
+    total_weight(graph) > f64::from(f32::MAX)
 }
 
 /// Reached nodes at 2^24 or further.
