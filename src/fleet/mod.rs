@@ -25,7 +25,6 @@ pub use shared::{Address, Scheme, Shared};
 use crate::collective::{Owner, STEP_LIMIT, apart};
 use crate::device::Side;
 use crate::error::{Error, Result};
-use crate::layout::memory::CONTEXT_BYTES;
 use crate::processes::Links;
 pub use crate::processes::{OnFailure, Ranks};
 use bytemuck::Pod;
@@ -149,17 +148,6 @@ impl FleetInfo {
     /// The device of each replica.
     pub(crate) fn gpus(&self) -> Vec<&str> {
         self.devices.iter().map(DeviceInfo::gpu).collect()
-    }
-
-    /// Bytes of memory that every replica has for its arrays.
-    pub(crate) fn room(&self) -> u64 {
-        let gpus = self.gpus();
-        let of = |device: &DeviceInfo| {
-            let sharers = gpus.iter().filter(|other| **other == device.gpu()).count() as u64;
-            let bytes = device.memory_bytes.saturating_sub(CONTEXT_BYTES);
-            bytes.min(self.memory_limit.unwrap_or(u64::MAX)) / sharers.max(1)
-        };
-        self.devices.iter().map(of).min().unwrap_or(0)
     }
 }
 

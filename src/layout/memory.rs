@@ -8,7 +8,8 @@ use super::rows::is_wide;
 use super::weighted_rows::{self as layout, WeightedLayout};
 use super::{Form, Layout, Placement, PrepareOptions};
 use crate::device::kernels::{deal::TILE, queue};
-use crate::device::{GRANULE, MEETING_WORDS, footprint};
+use crate::device::{DeviceInfo, GRANULE, MEETING_WORDS, footprint};
+use crate::fleet::FleetInfo;
 use crate::graph::Graph;
 use serde::Serialize;
 
@@ -228,6 +229,17 @@ fn unweighted(shape: &GraphShape, rows: u64) -> Vec<DeviceArray> {
 /// more than a tile takes at most twice its share.
 pub(crate) fn tiles(arcs: u64) -> usize {
     (4 * arcs / u64::from(TILE)) as usize + 2
+}
+
+/// Bytes of memory that every replica has for its arrays.
+pub(crate) fn room(fleet: &FleetInfo) -> u64 {
+    let gpus = fleet.gpus();
+    let of = |device: &DeviceInfo| {
+        let sharers = gpus.iter().filter(|other| **other == device.gpu()).count() as u64;
+        let bytes = device.memory_bytes.saturating_sub(CONTEXT_BYTES);
+        bytes.min(fleet.memory_limit.unwrap_or(u64::MAX)) / sharers.max(1)
+    };
+    fleet.devices.iter().map(of).min().unwrap_or(0)
 }
 
 /// Bytes of all arrays together.

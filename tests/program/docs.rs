@@ -1465,6 +1465,40 @@ fn matrices(archive: &str) -> String {
     text
 }
 
+fn all_pairs(archive: &str) -> String {
+    let records = records(archive, "matrices.jsonl");
+    let mut text = head(&["closeness of every node", "one H200, s", "two, s", "largest", "mean"]);
+    for (title, dataset, weighted) in [
+        ("USA-road-d.NY, by weight", "USA-road-d.NY", true),
+        ("USA-road-d.NY, by arcs", "USA-road-d.NY", false),
+        ("email-Enron, by weight (1)", "email-Enron", true),
+        ("email-Enron, by arcs", "email-Enron", false),
+    ] {
+        let [one, two] = [1, 2].map(|gpus| {
+            let found = records.iter().find(|record| {
+                record["coordinates"]["replicas"] == gpus
+                    && record["dataset"] == dataset
+                    && record["coordinates"]["workload"] == "closeness"
+                    && record["config"]["closeness"]["weighted"] == weighted
+            });
+            let found = found.unwrap_or_else(|| panic!("no {title} on {gpus}"));
+            assert!(["yes", "partly"].contains(&found["verified"].as_str().unwrap()));
+            found
+        });
+        let seconds = |record: &serde_json::Value| {
+            shown(record["process-time"]["median"].as_f64().map(|ms| ms / 1e3))
+        };
+        let cells = [
+            seconds(one),
+            seconds(two),
+            one["farthest"].to_string(),
+            shown(one["mean-distance"].as_f64()),
+        ];
+        text += &row(title, cells);
+    }
+    text
+}
+
 fn beside_igraph(archive: &str) -> String {
     let records = records(archive, "igraph.jsonl");
     let columns =
@@ -1688,7 +1722,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 39] = [
+const TABLES: [Table; 40] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 4, 8])),
     ("standing set", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 2, 3, 4, 8])),
@@ -1721,6 +1755,7 @@ const TABLES: [Table; 39] = [
     ("R-MAT 31", "benches.tar.gz", rmat_31),
     ("communities", "benches.tar.gz", communities),
     ("matrices", "benches.tar.gz", matrices),
+    ("all pairs", "benches.tar.gz", all_pairs),
     ("beside igraph", "benches.tar.gz", beside_igraph),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),

@@ -9,7 +9,7 @@ use crate::collective::{Element, Replicated, Shares, Split};
 use crate::device::kernels::bc_batch as kernel;
 use crate::error::Result;
 use crate::fleet::{FleetInfo, Replica};
-use crate::layout::memory::{DeviceArray, total};
+use crate::layout::memory::{self, DeviceArray, total};
 use crate::layout::{Columns, TopologyRows};
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -155,7 +155,7 @@ fn dealing_pays(arcs: u64, active: usize, sources: usize, fleet: &FleetInfo) -> 
 
 /// The most lanes, up to those of `sizes`, that the memory of every GPU has room for.
 fn fitting(columns: &Columns, mut sizes: Sizes, fleet: &FleetInfo) -> usize {
-    let room = fleet.room();
+    let room = memory::room(fleet);
     let each = columns.out.arcs();
     let arcs = each + columns.into.as_ref().map_or(0, |rows| rows.arcs());
     let rows = 4 * arcs + 8 * cuda::most_segments(arcs) as u64 + 16 * columns.active as u64;

@@ -248,7 +248,9 @@ pub(super) fn program(
     let labels: Vec<u32> = sources.iter().map(|source| layout.label(*source)).collect();
     state.sources.assign(&labels)?;
     let (way, at_once) = match how {
-        How::Copies(copied) => (Way::Copies(Copies::new(r, copied)?), copied.shape.copies),
+        How::Copies(copied) => {
+            (Way::Copies(Box::new(Copies::new(r, copied)?)), copied.shape.copies)
+        }
         How::OneByOne(each) => (Way::OneByOne(each.on(r)?), 1),
     };
     let adds = match how {
@@ -285,7 +287,7 @@ pub(super) fn program(
 }
 
 enum Way<'a> {
-    Copies(Copies),
+    Copies(Box<Copies>),
     OneByOne(Alone<'a>),
 }
 

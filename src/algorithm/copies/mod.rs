@@ -73,7 +73,7 @@ impl Copied {
         let (nodes, arcs) = (all.nodes() as u64, all.arcs());
         let most = GraphShape::at_most(nodes, arcs, all.is_symmetric(), None);
         let forms = total(&memory::weighted(&most)) + total(&memory::general(&most));
-        let room = fleet.info().room().saturating_sub(forms) / 2;
+        let room = memory::room(fleet.info()).saturating_sub(forms) / 2;
         let Some(shape) = CopyShape::new((all.nodes(), own), beside, room) else { return Ok(None) };
         let rows = graph.weighted(fleet)?;
         let flat = rows.layout.flat;
@@ -215,7 +215,7 @@ impl Copies {
         batch: Range<usize>,
     ) -> Result<()> {
         let Copies { shape, rows, state: State { dist, pending }, .. } = self;
-        r.fill("distances", dist, self.unreached)?;
+        r.fill("copies", dist, self.unreached)?;
         r.fill("pending", pending, 0)?;
         let args = Args::new()
             .reads("sources", sources)
