@@ -96,7 +96,8 @@ pub struct ClosenessConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "WAY"))]
     pub mode: ClosenessMode,
     /// Distances are sums of weights, not numbers of arcs.
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub weighted: bool,
     /// Width of distances by weight: f32 | f64 | auto (f32, and the run is repeated in f64 where weights are whole numbers and a distance
     /// reaches 2^24; f64 where a sum may be more than f32 holds) [default: auto].
