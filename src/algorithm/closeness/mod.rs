@@ -263,7 +263,8 @@ impl Asked<'_> {
             return self.summed(How::Copies(copied));
         }
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
-        let (sources, dealt) = (query.start.clone(), self.is_dealt());
+        let dealt = self.is_dealt();
+        let sources = if dealt { lanes::mixed(&query.start) } else { query.start.clone() };
         let program = move |r: &mut _| program::program(r, &rows, &config, (&sources, dealt), &run);
         Ok(self.found(fleet.run(program)?, LEVELS))
     }
