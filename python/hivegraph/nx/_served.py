@@ -40,8 +40,11 @@ def served(unless=None):
     """Marks a function as served, unless `unless` says of its arguments why not. Its limits in words: `_nx_hivegraph`."""
 
     def keep(function):
-        for name in {"weight", "distance"} & set(inspect.signature(function).parameters):
-            function = _weighing(function, name)
+        parameters = inspect.signature(function).parameters
+        for name in ("weight", "distance"):
+            # A distance that has no default is a number of levels.
+            if name in parameters and parameters[name].default is not inspect.Parameter.empty:
+                function = _weighing(function, name)
         SERVED[function.__name__] = Served(function, unless)
         return function
 
