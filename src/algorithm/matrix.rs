@@ -4,6 +4,7 @@ use super::lanes::WORDS;
 use super::measure::Measured;
 use super::workload::{Algorithm, Answer, Checked, Query, fields};
 use super::{MergeMode, RunOptions, Seeds};
+use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
@@ -347,6 +348,47 @@ impl<T: Cell> Kept<T> {
     pub fn brought(self, r: &Replica, dealt: bool) -> MatrixValues {
         let brings = self.file.is_none() && (dealt || r.leads());
         T::matrix(if brings { self.values } else { Vec::new() }.into())
+    }
+}
+
+/// A type of values that GPUs find.
+pub(super) trait Placed: Cell {
+    /// That in which a GPU finds them: as many bits, or 32.
+    type Found: Element;
+
+    /// Copies as many values out as `to` has.
+    fn copied(rows: &Replicated<Self::Found>, to: &mut [Self]) -> Result<()>;
+
+    /// The error of a distance of so many arcs, for which there is no room.
+    fn no_room(arcs: u32) -> Error;
+}
+
+impl Placed for f32 {
+    type Found = u32;
+
+    fn copied(rows: &Replicated<u32>, to: &mut [f32]) -> Result<()> {
+        rows.copy_out(bytemuck::cast_slice_mut(to))
+    }
+
+    fn no_room(_: u32) -> Error {
+        Error::machine("a sum of weights without room; this is a bug")
+    }
+}
+
+impl<T: Placed> Kept<T> {
+    /// Keeps the rows that a replica has found, once it has; an error where a value, `beyond`, has no room.
+    pub fn bring(
+        &mut self,
+        r: &mut Replica,
+        rows: Range<usize>,
+        (found, beyond): (&Replicated<T::Found>, &Replicated<u32>),
+    ) -> Result<()> {
+        r.settle()?;
+        self.put(rows, |to| T::copied(found, to))?;
+        match r.read(beyond)?[0] {
+            0 => Ok(()),
+            arcs => Err(T::no_room(arcs)),
+        }
     }
 }
 

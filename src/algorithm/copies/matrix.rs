@@ -4,10 +4,10 @@ use super::{Copied, Copies};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
-use crate::algorithm::matrix::{Asked, Cell, Ends, Kept, MatrixValues, hash_of_all, part};
+use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, Placed, hash_of_all, part};
 use crate::algorithm::same::Words;
-use crate::collective::{Element, Replicated};
-use crate::error::{Error, Result};
+use crate::collective::Replicated;
+use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::memory::DeviceArray;
 use crate::operator::{Args, Lambda, Over, lambda};
@@ -57,30 +57,6 @@ fn put_small(
         beyond.max(0_u64, found);
     }
     rows[i] = found.min(255_u32) as u8;
-}
-
-/// A type of values.
-pub(in crate::algorithm) trait Placed: Cell {
-    /// That in which a GPU finds them: as many bits, or 32.
-    type Found: Element;
-
-    /// Copies as many values out as `to` has.
-    fn copied(rows: &Replicated<Self::Found>, to: &mut [Self]) -> Result<()>;
-
-    /// The error of a distance of so many arcs, for which there is no room.
-    fn no_room(arcs: u32) -> Error;
-}
-
-impl Placed for f32 {
-    type Found = u32;
-
-    fn copied(rows: &Replicated<u32>, to: &mut [f32]) -> Result<()> {
-        rows.copy_out(bytemuck::cast_slice_mut(to))
-    }
-
-    fn no_room(_: u32) -> Error {
-        Error::machine("a sum of weights without room; this is a bug")
-    }
 }
 
 /// The program of one replica: its rows.
@@ -154,18 +130,13 @@ impl<T: Placed> Driver<T> {
     /// Searches from these sources, and keeps their rows.
     fn batch(&mut self, r: &mut Replica, log: &mut Log, sources: Range<usize>) -> Result<()> {
         self.copies.searched((r, log), &self.state.sources, sources.clone())?;
-        let beyond = operators((r, log, "step rows"), |r| {
+        operators((r, log, "step rows"), |r| {
             self.put(r, sources.len())?;
-            r.settle()?;
             let Driver { state, kept, .. } = self;
-            kept.put(sources, |to| T::copied(&state.rows, to))?;
-            r.read(&state.beyond)
+            kept.bring(r, sources, (&state.rows, &state.beyond))
         })?;
         log.book("step rows", (0, 0), (0, 0), "none");
-        match beyond[0] {
-            0 => Ok(()),
-            arcs => Err(T::no_room(arcs)),
-        }
+        Ok(())
     }
 
     /// What the last searches have found becomes so many rows.

@@ -18,13 +18,13 @@ use crate::fleet::{Backend, Fleet, Replica};
 use crate::layout::memory::{self, CONTROL, DeviceArray, GraphShape, total};
 use crate::layout::{Prepared, WeightedGraph, is_flat_graph};
 use crate::operator::{Args, Lambda, Over, lambda};
-pub(super) use matrix::{Placed, matrix, matrix_arrays};
+pub(super) use matrix::{matrix, matrix_arrays};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most copies: with more a search from each takes no less time.
+/// Most copies: more of them take as long for each source.
 const MOST: usize = 1024;
-/// Least: fewer searches take less time one after another.
+/// Least copies: fewer searches take less time one after another.
 const LEAST: usize = 8;
 /// One place in so many is taken to be near at once.
 const NEAR: usize = 8;
@@ -69,7 +69,7 @@ impl Copied {
         if fleet.info().backend != "cuda" || own < LEAST || !is_flat_graph(all) {
             return Ok(None);
         }
-        // Both forms of the graph, and as much again as is left.
+        // Half of what both forms of the graph leave: a generator's arcs and operators' arrays are there, too.
         let (nodes, arcs) = (all.nodes() as u64, all.arcs());
         let most = GraphShape::at_most(nodes, arcs, all.is_symmetric(), None);
         let forms = total(&memory::weighted(&most)) + total(&memory::general(&most));
@@ -133,7 +133,7 @@ impl CopyShape {
         self.copies << self.shift
     }
 
-    /// Device arrays of a replica. Nobody needs them: with less room there are fewer copies, or none.
+    /// Device arrays of a replica. No estimate has them, since with less room there are fewer copies, or none.
     fn arrays(self) -> Vec<DeviceArray> {
         let near = NearFar::list(self.places() / NEAR);
         [State::list(self.places(), 1), Arrays::list(()), near].concat()

@@ -3,10 +3,9 @@
 use super::{HopType, host};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
-use crate::algorithm::copies::Placed;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
 use crate::algorithm::lanes::{LANES, Lanes, Level, WORDS};
-use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, hash_of_all, part};
+use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, Placed, hash_of_all, part};
 use crate::algorithm::same::Words;
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
@@ -298,16 +297,9 @@ impl<T: Hops> Driver<'_, T> {
             false => self.search_together(r, log, sources.clone())?,
         }
         let Driver { state, kept, .. } = self;
-        let beyond = operators((r, log, "step rows"), |r| {
-            r.settle()?;
-            kept.put(sources, |to| T::copied(&state.rows, to))?;
-            r.read(&state.beyond)
-        })?;
+        operators((r, log, "step rows"), |r| kept.bring(r, sources, (&state.rows, &state.beyond)))?;
         log.book("step rows", (0, 0), (0, 0), "none");
-        match beyond[0] {
-            0 => Ok(()),
-            hops => Err(T::no_room(hops)),
-        }
+        Ok(())
     }
 
     /// Each source by a thread of the host.
