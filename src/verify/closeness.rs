@@ -50,9 +50,9 @@ pub struct ClosenessOf {
 
 /// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact.
 /// By weight they are too large by at most 2 h 2^-24 of themselves (2^-53 in 64 bits), where shortest paths have at most h arcs, and too
-/// small by 2 n 2^-24, as of a longer path with more arcs more may be lost; those above 3.4e38 are none in 32 bits. Closeness is right to that and 1e-12,
-/// harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it has looked at: all, if
-/// that takes at most 2^32 looks at nodes and arcs (2^28 by weight), else a random choice of them.
+/// small by at most 2 n 2^-24, since a path of more arcs may lose more by rounding; those above 3.4e38 are none in 32 bits. Closeness is
+/// right to that and 1e-12, harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it
+/// has looked at: all, if that takes at most 2^32 looks at nodes and arcs (2^28 by weight), else a random choice of them.
 ///
 /// Takes 5 bytes a node and thread, 16 and a queue by weight, and the reverse of a directed graph.
 ///
@@ -181,7 +181,7 @@ fn of_weights(
             continue;
         }
         if u != v && is_source[u as usize] {
-            // Sums that have a difference of whole numbers are exact.
+            // Whole numbers are not rounded.
             let rounded = 2.0 * off * f64::from(arcs) * length;
             if let Some(within) = within {
                 if length != within && (length - within).abs() <= rounded && length.fract() != 0.0 {

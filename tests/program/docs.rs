@@ -1471,7 +1471,7 @@ fn all_pairs(archive: &str) -> String {
     for (title, dataset, weighted) in [
         ("USA-road-d.NY, by weight", "USA-road-d.NY", true),
         ("USA-road-d.NY, by arcs", "USA-road-d.NY", false),
-        ("email-Enron, by weight (1)", "email-Enron", true),
+        ("email-Enron, all weights 1", "email-Enron", true),
         ("email-Enron, by arcs", "email-Enron", false),
     ] {
         let [one, two] = [1, 2].map(|gpus| {

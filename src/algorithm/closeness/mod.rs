@@ -10,9 +10,9 @@
 //! eccentricity(v) = the largest d(s, v) of R
 //! ~~~
 //!
-//! Distances above `within` count as if there were no path. With `mode` out it is d(v, s). Without sources, or with all nodes as sources, these are the exact values; from k sources
-//! drawn at random they are estimates (the eccentricity is too low). Closeness is 0 where R is empty or all of it is at distance 0, and
-//! sources at distance 0 add nothing to the harmonic sum.
+//! Distances above `within` count as if there were no path. With `mode` out it is d(v, s). Without sources, or with all nodes as
+//! sources, these are the exact values; from k sources drawn at random they are estimates (the eccentricity is too low). Closeness is 0
+//! where R is empty or all of it is at distance 0, and sources at distance 0 add nothing to the harmonic sum.
 //!
 //! **Idea.** 256 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level. Where degrees are
 //! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
@@ -24,8 +24,8 @@
 //!
 //! **Arrays.** `seen, visit, next: [n, 4] u64`, `work, past: [516] u64` (counters, and the sources that reach anybody) and the set of
 //! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
-//! SUM; `farthest: [n] u32`, replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, far_parts, harmonic,
-//! harmonic_parts: [n] u64` and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX.
+//! SUM; `farthest: [n] u32`, replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, harmonic: [4, n] u64`
+//! (words of a sum) and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX.
 //!
 //! **Source.** Wasserman, Faust, "Social network analysis", 1994, 5.2 (closeness of
 //! disconnected graphs); Boldi, Vigna, "Axioms for centrality", Internet Mathematics 10, 2014 (harmonic); Eppstein, Wang, "Fast
