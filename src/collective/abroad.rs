@@ -4,10 +4,9 @@
 //! whoever is told the address maps the block, once, and finds the same place in it.
 
 use super::Rendezvous;
-use crate::device::{Block, Borrowed, Context};
+use crate::device::{Block, Borrowed, Stream};
 use crate::error::{Error, Result};
 use crate::processes::{Members, Message};
-use cudarc::driver::sys;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -44,33 +43,24 @@ pub(super) struct Reach {
     place: Arc<Rendezvous>,
     members: Members,
     rank: usize,
-    context: Arc<Context>,
-    stream: sys::CUstream,
+    stream: Stream,
     /// Where blocks are seen here, by process and address there.
     mapped: HashMap<(usize, u64), Arc<Borrowed>>,
 }
 
-// SAFETY: a stream handle may be used from any thread with the context current; one replica owns it.
-unsafe impl Send for Reach {}
-
 impl Reach {
     /// Of replica `rank`; none where the fleet has one process.
-    pub fn new(
-        place: &Arc<Rendezvous>,
-        rank: usize,
-        context: &Arc<Context>,
-        stream: sys::CUstream,
-    ) -> Option<Reach> {
+    pub fn new(place: &Arc<Rendezvous>, rank: usize, stream: &Stream) -> Option<Reach> {
         let members = place.processes()?.clone();
-        let (place, context) = (place.clone(), context.clone());
-        Some(Reach { place, members, rank, context, stream, mapped: HashMap::new() })
+        let (place, stream) = (place.clone(), stream.clone());
+        Some(Reach { place, members, rank, stream, mapped: HashMap::new() })
     }
 
     /// Before others are told of `address`, which is in an array of this replica.
     pub fn tell(&self, address: u64) -> Result<()> {
         let own = self.members.links.number();
         if self.place.blocks.of(own, address).is_none() {
-            let block = self.context.lend(address)?;
+            let block = self.stream.context().lend(address)?;
             self.place.blocks.told(own, block.clone());
             self.members.links.send_all(&Message::Lends(block));
         }
@@ -90,7 +80,7 @@ impl Reach {
             None => {
                 // The driver may wait for the GPU, which may wait for kernels that others are yet to launch.
                 self.drain()?;
-                let mapped = self.context.borrow(&block)?;
+                let mapped = self.stream.context().borrow(&block)?;
                 self.mapped.entry(key).or_insert(mapped).at
             }
         };
@@ -119,7 +109,7 @@ impl Reach {
     /// Waits until the replica's stream has nothing left to do, or the fleet has failed.
     pub fn drain(&self) -> Result<()> {
         let (mut polls, start, limit) = (0u32, Instant::now(), self.place.step_limit());
-        while !self.context.is_idle(self.stream)? {
+        while !self.stream.is_idle()? {
             polls = polls.wrapping_add(1);
             if polls.is_multiple_of(256) {
                 self.place.beat(self.rank);

@@ -6,7 +6,7 @@
 use super::peer::MergeKernels;
 use super::{Collective, Dtype, MergeOp, Seat, Span};
 use crate::collective::{SLICE_ALIGN, Split};
-use crate::device::{CudaDevice, DeviceBuffer, Nccl, nccl};
+use crate::device::{CudaDevice, DeviceBuffer, Nccl, Stream, nccl};
 use crate::error::{Error, Result};
 use cudarc::nccl::sys;
 use std::ffi::CStr;
@@ -59,18 +59,12 @@ pub(crate) struct NcclCollective {
     nccl: &'static Nccl,
     device: String,
     communicator: sys::ncclComm_t,
-    stream: sys::cudaStream_t,
+    stream: Stream,
     kernels: MergeKernels,
     /// What a call is waited for at least: while channels are connected it takes longer.
     at_least_s: f64,
     /// Everybody's copies of the own slice, for OR.
     slices: Option<DeviceBuffer<u64>>,
-    scratch: ScratchMaker,
-}
-
-/// Allocates the OR scratch on the replica's device.
-struct ScratchMaker {
-    context: std::sync::Arc<crate::device::Context>,
 }
 
 // SAFETY: a communicator may move between threads; it is used by the one that owns it.
@@ -102,11 +96,10 @@ impl NcclCollective {
             nccl,
             device: device.info.device.clone(),
             communicator: std::ptr::null_mut(),
-            stream: device.stream().cast(),
+            stream: device.stream().clone(),
             kernels: MergeKernels::load(device)?,
             at_least_s: START_S,
             slices: None,
-            scratch: ScratchMaker { context: device.context.clone() },
         };
         // SAFETY: `config` starts with the fields that its `size` covers; out-pointer to a field.
         let status = unsafe {
@@ -205,6 +198,7 @@ impl NcclCollective {
         let slice_bytes = (own.end - own.start) * size;
         let pitch = slice_bytes.next_multiple_of(16);
         let base = self.slices.as_ref().map_or(0, DeviceBuffer::pointer);
+        let stream = self.stream.handle()?.cast();
         // SAFETY: slices lie inside the span and the scratch; all ranks send and receive matching
         // sizes because they show the same split at the meeting before.
         unsafe {
@@ -221,7 +215,7 @@ impl NcclCollective {
                         sys::ncclDataType_t::ncclUint8,
                         peer as i32,
                         self.communicator,
-                        self.stream,
+                        stream,
                     ),
                 )?;
                 let to = (base + pitch * peer as u64) as *mut std::ffi::c_void;
@@ -233,7 +227,7 @@ impl NcclCollective {
                         sys::ncclDataType_t::ncclUint8,
                         peer as i32,
                         self.communicator,
-                        self.stream,
+                        stream,
                     ),
                 )?;
             }
@@ -247,11 +241,12 @@ impl NcclCollective {
         let copies: Vec<u64> = (0..seat.world as u64)
             .map(|peer| (base + pitch * peer).wrapping_sub(own.start * size))
             .collect();
-        self.kernels.reduce(&self.device, self.stream.cast(), span, &copies, own, None)
+        self.kernels.reduce(&self.device, self.stream.handle()?, span, &copies, own, None)
     }
 
     fn gather(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
         let size = span.dtype.size() as u64;
+        let stream = self.stream.handle()?.cast();
         // SAFETY: every chunk lies inside the span; all ranks show the same split.
         unsafe {
             self.accept("ncclGroupStart", (self.nccl.ncclGroupStart)())?;
@@ -271,7 +266,7 @@ impl NcclCollective {
                         sys::ncclDataType_t::ncclUint8,
                         owner as i32,
                         self.communicator,
-                        self.stream,
+                        stream,
                     ),
                 )?;
             }
@@ -317,9 +312,7 @@ impl Collective for NcclCollective {
         let words = slices(span.length, span.dtype.size() as u64, seat.world as u64);
         if self.slices.as_ref().is_none_or(|s| s.len() < words) {
             self.slices = None;
-            let made =
-                DeviceBuffer::new(&self.scratch.context, self.stream.cast(), "or slices", words)?;
-            self.slices = Some(made);
+            self.slices = Some(DeviceBuffer::new(&self.stream, "or slices", words)?);
         }
         Ok(())
     }
@@ -352,6 +345,7 @@ impl NcclCollective {
             MergeOp::Sum => sys::ncclRedOp_t::ncclSum,
         };
         let at = span.address as *mut std::ffi::c_void;
+        let stream = self.stream.handle()?.cast();
         // SAFETY: an in-place all-reduce over the span, the same on all ranks.
         let status = unsafe {
             (self.nccl.ncclAllReduce)(
@@ -361,7 +355,7 @@ impl NcclCollective {
                 nccl_type(span.dtype),
                 op,
                 self.communicator,
-                self.stream,
+                stream,
             )
         };
         self.accept("ncclAllReduce", status)?;
@@ -374,7 +368,7 @@ impl Drop for NcclCollective {
         if self.communicator.is_null() {
             return;
         }
-        let abandoned = self.scratch.context.abandoned.load(std::sync::atomic::Ordering::Acquire);
+        let abandoned = self.stream.context().abandoned.load(std::sync::atomic::Ordering::Acquire);
         if abandoned {
             self.abort();
             return;

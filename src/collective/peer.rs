@@ -12,7 +12,7 @@ use super::{Payload, Split, Ticket, apart};
 use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Exchange, Joint, Mail};
 use crate::device::kernels::merge::{FetchArgs, MARKED, MarkedArgs, MergeArgs, SETS};
-use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned};
+use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned, Stream};
 use crate::error::{Error, Result};
 use bytemuck::Zeroable;
 use cudarc::driver::sys;
@@ -54,11 +54,6 @@ impl Neighbour {
         }
     }
 }
-
-/// A stream that one replica thread drives.
-struct Stream(sys::CUstream);
-// SAFETY: a stream handle may be used from any thread; one replica owns it.
-unsafe impl Send for Stream {}
 
 /// Peer loads over NVLink, PCIe, or inside one GPU.
 pub(crate) struct PeerCollective {
@@ -295,10 +290,9 @@ impl PeerCollective {
         for other in neighbours.iter().filter(|n| n.ordinal != device.ordinal) {
             other.context.enable_from(device)?;
         }
-        let (place, stream) = (&seat.rendezvous, device.stream());
+        let (place, stream) = (&seat.rendezvous, device.stream().clone());
         let mut made = PeerCollective {
             name: device.info.device.clone(),
-            stream: Stream(stream),
             ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
             neighbours: neighbours.to_vec(),
             rank: seat.rank,
@@ -306,7 +300,8 @@ impl PeerCollective {
             joins,
             kernels: MergeKernels::load(device)?,
             together: None,
-            reach: Reach::new(place, seat.rank, &device.context, stream),
+            reach: Reach::new(place, seat.rank, &stream),
+            stream,
         };
         if apart(&device.fleet) {
             let mail: DeviceBuffer<Mail> = device.alloc("mail", 1)?;
@@ -384,7 +379,7 @@ impl Collective for PeerCollective {
         if span.is_same(&seen) {
             return Ok(());
         }
-        let (name, stream, kernels) = (&self.name, self.stream.0, &self.kernels);
+        let (name, stream, kernels) = (&self.name, self.stream.handle()?, &self.kernels);
         if span.op != MergeOp::Gather {
             let part = Some((&mut *together, Meets { before: true, after: false }));
             kernels.reduce(name, stream, &span, &copies, split.range(seat.rank), part)?;
@@ -434,7 +429,7 @@ impl Collective for PeerCollective {
                 let addresses: Vec<&[[u64; 2]]> =
                     posted.iter().map(|all| &all[own.clone()]).collect();
                 let part = self.together.as_mut().map(|together| (together, meets));
-                let on = (self.name.as_str(), self.stream.0);
+                let on = (self.name.as_str(), self.stream.handle()?);
                 self.kernels.marked(on, some, &addresses, seat.rank, part)?;
             }
         }
@@ -464,7 +459,7 @@ impl Collective for PeerCollective {
             let part = Some((together, Meets { before: true, after: false }));
             let (label, dtype, op) = ("order", Dtype::U32, MergeOp::Max);
             let nothing = Span { label, address: 0, length: 0, dtype, op, alike: 0 };
-            let (name, stream) = (&self.name, self.stream.0);
+            let (name, stream) = (&self.name, self.stream.handle()?);
             return self.kernels.reduce(name, stream, &nothing, &[0], 0..0, part);
         }
         let published = self.publish()?;
@@ -498,9 +493,10 @@ impl Mover for PeerCollective {
         }
         self.published += 1;
         let event = self.ring[self.published as usize % EVENT_RING].0;
+        let stream = self.stream.handle()?;
         // SAFETY: own live event and stream; the device's context is current on this thread.
         crate::device::check(&self.name, "cuEventRecord", unsafe {
-            sys::cuEventRecord(event, self.stream.0)
+            sys::cuEventRecord(event, stream)
         })?;
         Ok(self.published)
     }
@@ -518,13 +514,14 @@ impl Mover for PeerCollective {
         if self.reach.is_some() {
             return Ok(());
         }
+        let stream = self.stream.handle()?;
         let others = published.iter().zip(&self.neighbours).enumerate();
         for (_, (payload, neighbour)) in others.filter(|(rank, _)| *rank != self.rank) {
             let event = neighbour.ring[payload[1] as usize % EVENT_RING].0;
             // SAFETY: the event was recorded before its owner came to the meeting that told its
             // number, and is not recorded again before everybody has left the next ones.
             crate::device::check(&self.name, "cuStreamWaitEvent", unsafe {
-                sys::cuStreamWaitEvent(self.stream.0, event, 0)
+                sys::cuStreamWaitEvent(stream, event, 0)
             })?;
         }
         Ok(())
@@ -534,11 +531,11 @@ impl Mover for PeerCollective {
         if range.is_empty() {
             return Ok(());
         }
-        self.kernels.reduce(&self.name, self.stream.0, span, copies, range, None)
+        self.kernels.reduce(&self.name, self.stream.handle()?, span, copies, range, None)
     }
 
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
-        self.kernels.fetch(&self.name, self.stream.0, span, copies, (split, rank), None)
+        self.kernels.fetch(&self.name, self.stream.handle()?, span, copies, (split, rank), None)
     }
 }
 
@@ -554,7 +551,7 @@ pub(crate) struct StagedCollective {
 impl StagedCollective {
     /// Of a replica whose host merges by `host`.
     pub fn new(device: &CudaDevice, host: Box<dyn Collective>) -> StagedCollective {
-        let (name, stream) = (device.info.device.clone(), Stream(device.stream()));
+        let (name, stream) = (device.info.device.clone(), device.stream().clone());
         StagedCollective { name, stream, stage: Vec::new(), host }
     }
 }
@@ -568,21 +565,22 @@ impl Collective for StagedCollective {
         let bytes = span.length as usize * span.dtype.size();
         self.stage.resize(bytes.div_ceil(8), 0);
         let check = |call, status| crate::device::check(&self.name, call, status);
+        let stream = self.stream.handle()?;
         // SAFETY: the stage holds `bytes` bytes; the device array has as many. The stream is drained
         // before the host looks, and again before the stage is reused.
         unsafe {
             let stage = self.stage.as_mut_ptr();
             check(
                 "cuMemcpyDtoH",
-                sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, self.stream.0),
+                sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, stream),
             )?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))?;
+            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))?;
             self.host.merge(seat, Span { address: stage as u64, ..span }, split)?;
             check(
                 "cuMemcpyHtoD",
-                sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, self.stream.0),
+                sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, stream),
             )?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(self.stream.0))
+            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))
         }
     }
 }

@@ -18,7 +18,7 @@ fn copy_words(r: &Replica, kernels: &MergeKernels, from: u64, to: u64, words: u6
     let span = Span { label: "copy", address: to, length, dtype, op, alike: 0 };
     device.queued();
     if words > 0 {
-        let (name, stream) = (&device.info.device, device.stream());
+        let (name, stream) = (&device.info.device, device.stream().handle()?);
         kernels.reduce(name, stream, &span, &[from], 0..words, None)?;
     }
     Ok(())

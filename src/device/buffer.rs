@@ -1,6 +1,6 @@
 //! Device arrays, which peers may read, and pinned words of the host.
 
-use super::context::{Context, Entered};
+use super::context::{Context, Entered, Stream};
 use super::pool;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
@@ -20,8 +20,7 @@ pub(crate) fn footprint(bytes: usize) -> usize {
 
 /// A device array `[len] T`. Work on it is ordered on its replica's stream.
 pub struct DeviceBuffer<T: Pod> {
-    context: Arc<Context>,
-    stream: sys::CUstream,
+    stream: Stream,
     pointer: u64,
     length: usize,
     /// As [`DeviceBuffer::zero_ahead`] left it.
@@ -29,18 +28,9 @@ pub struct DeviceBuffer<T: Pod> {
     kind: PhantomData<T>,
 }
 
-// SAFETY: a device pointer is plain data; the context is Send and Sync.
-unsafe impl<T: Pod> Send for DeviceBuffer<T> {}
-// SAFETY: shared references only read the handle or copy out of the array.
-unsafe impl<T: Pod> Sync for DeviceBuffer<T> {}
-
 impl<T: Pod> DeviceBuffer<T> {
-    pub(crate) fn new(
-        context: &Arc<Context>,
-        stream: sys::CUstream,
-        label: &str,
-        length: usize,
-    ) -> Result<Self> {
+    pub(crate) fn new(stream: &Stream, label: &str, length: usize) -> Result<Self> {
+        let context = stream.context();
         // Sizes are added and rounded up later: far below what a u64 holds.
         let most = usize::MAX / 4;
         let Some(bytes) = length.checked_mul(size_of::<T>()).filter(|bytes| *bytes < most) else {
@@ -51,8 +41,8 @@ impl<T: Pod> DeviceBuffer<T> {
         };
         let bytes = bytes + SPARE;
         let pointer = pool::take(context, label, bytes)?;
-        let (context, zeroed_ahead, kind) = (context.clone(), AtomicBool::new(false), PhantomData);
-        let buffer = DeviceBuffer { context, stream, pointer, length, zeroed_ahead, kind };
+        let (stream, zeroed_ahead, kind) = (stream.clone(), AtomicBool::new(false), PhantomData);
+        let buffer = DeviceBuffer { stream, pointer, length, zeroed_ahead, kind };
         buffer.zero(0, bytes)?;
         Ok(buffer)
     }
@@ -74,9 +64,10 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Queues zeroing `bytes` from byte `first` on.
     fn zero(&self, first: usize, bytes: usize) -> Result<()> {
+        let stream = self.stream.handle()?;
         // SAFETY: callers keep inside the allocation.
-        self.context.check("cuMemsetD8", unsafe {
-            sys::cuMemsetD8Async(self.pointer + first as u64, 0, bytes, self.stream)
+        self.context().check("cuMemsetD8", unsafe {
+            sys::cuMemsetD8Async(self.pointer + first as u64, 0, bytes, stream)
         })
     }
 
@@ -87,17 +78,17 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        self.stream.context()
     }
 
     /// Makes the array's context current on this thread, which may be another replica's.
     pub(crate) fn bind(&self) -> Result<()> {
-        self.context.bind()
+        self.context().bind()
     }
 
     /// The same until the result is dropped; then the one before is current again.
     pub(crate) fn enter(&self) -> Result<Entered> {
-        self.context.enter()
+        self.context().enter()
     }
 
     /// Queues zeroing all elements.
@@ -124,9 +115,10 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Queues setting every 4-byte word to `word`.
     pub fn fill_words(&self, word: u32) -> Result<()> {
         let words = self.length * size_of::<T>() / 4;
+        let stream = self.stream.handle()?;
         // SAFETY: inside the allocation, which is aligned to 256 bytes.
-        self.context.check("cuMemsetD32", unsafe {
-            sys::cuMemsetD32Async(self.pointer, word, words, self.stream)
+        self.context().check("cuMemsetD32", unsafe {
+            sys::cuMemsetD32Async(self.pointer, word, words, stream)
         })
     }
 
@@ -142,7 +134,7 @@ impl<T: Pod> DeviceBuffer<T> {
             return Err(Error::machine(format!("upload of {given} elements into {held}; a bug")));
         }
         let to = self.pointer + (first * size_of::<T>()) as u64;
-        self.context.copy_in(self.stream, to, bytemuck::cast_slice(values))
+        self.context().copy_in(self.stream.handle()?, to, bytemuck::cast_slice(values))
     }
 
     /// Copies all parts, each to the elements from its first one on.
@@ -160,12 +152,12 @@ impl<T: Pod> DeviceBuffer<T> {
             let to = self.pointer + (first * size_of::<T>()) as u64;
             placed.push((to, bytemuck::cast_slice(part)));
         }
-        self.context.copy_parts_in(self.stream, &placed)
+        self.context().copy_parts_in(self.stream.handle()?, &placed)
     }
 
     /// Whether it is in the memory of this context.
     pub(crate) fn is_on(&self, context: &Context) -> bool {
-        self.context.handle == context.handle
+        self.context().handle == context.handle
     }
 
     /// Queues a copy of the front of `from`, as many bytes as this array has; `from` may be on another device, where it was
@@ -183,13 +175,14 @@ impl<T: Pod> DeviceBuffer<T> {
         if range.end > (from.length * size_of::<U>()).min(self.length * size_of::<T>()) {
             return Err(Error::machine("a copy of more than an array has; a bug"));
         }
-        let (own, other, bytes) = (self.context.handle, from.context.handle, range.len());
+        let (own, other, bytes) = (self.context().handle, from.context().handle, range.len());
         let [to, source] = [self.pointer, from.pointer].map(|array| array + range.start as u64);
+        let stream = self.stream.handle()?;
         // SAFETY: bytes that both arrays have, in the memory of their contexts.
-        self.context.check("cuMemcpyPeer", unsafe {
+        self.context().check("cuMemcpyPeer", unsafe {
             match own == other {
-                true => sys::cuMemcpyDtoDAsync_v2(to, source, bytes, self.stream),
-                false => sys::cuMemcpyPeerAsync(to, own, source, other, bytes, self.stream),
+                true => sys::cuMemcpyDtoDAsync_v2(to, source, bytes, stream),
+                false => sys::cuMemcpyPeerAsync(to, own, source, other, bytes, stream),
             }
         })
     }
@@ -200,9 +193,10 @@ impl<T: Pod> DeviceBuffer<T> {
             return Err(Error::machine("a copy of more than an array has; a bug"));
         }
         let from = self.pointer + (range.start * size_of::<T>()) as u64;
+        let stream = self.stream.handle()?;
         // SAFETY: elements that the array has, to where the caller has room that this GPU reaches.
-        self.context.check("cuMemcpyDtoD", unsafe {
-            sys::cuMemcpyDtoDAsync_v2(to, from, range.len() * size_of::<T>(), self.stream)
+        self.context().check("cuMemcpyDtoD", unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to, from, range.len() * size_of::<T>(), stream)
         })
     }
 
@@ -237,7 +231,7 @@ impl<T: Pod> DeviceBuffer<T> {
             return Ok(());
         }
         let from = self.pointer + (first * size_of::<T>()) as u64;
-        self.context.copy_out(self.stream, from, bytemuck::cast_slice_mut(to))
+        self.context().copy_out(self.stream.handle()?, from, bytemuck::cast_slice_mut(to))
     }
 }
 
@@ -248,8 +242,8 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
             return;
         }
         // The thread that lets go of it last may be another replica's.
-        let Some(_current) = self.context.enter_to_free() else { return };
-        pool::give(&self.context, self.pointer, self.length * size_of::<T>() + SPARE);
+        let Some(_current) = self.context().enter_to_free() else { return };
+        pool::give(self.context(), self.pointer, self.length * size_of::<T>() + SPARE);
     }
 }
 
@@ -319,6 +313,6 @@ impl<T: Pod> Drop for Pinned<T> {
 
 impl<T: Pod> std::fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DeviceBuffer({}, {} elements)", self.context.name, self.length)
+        write!(f, "DeviceBuffer({}, {} elements)", self.context().name, self.length)
     }
 }

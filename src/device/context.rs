@@ -78,6 +78,50 @@ impl Context {
     }
 }
 
+/// A stream and its context, for whatever queues on it.
+#[derive(Clone)]
+pub(crate) struct Stream {
+    context: Arc<Context>,
+    handle: sys::CUstream,
+}
+
+// SAFETY: a stream handle may be used from any thread that makes its context current.
+unsafe impl Send for Stream {}
+// SAFETY: as above; the driver's calls on it are thread-safe.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// Of `context`, which is current.
+    pub(super) fn new(context: &Arc<Context>) -> Result<Stream> {
+        Ok(Stream { handle: stream(&context.name)?, context: context.clone() })
+    }
+
+    /// Its context.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The handle, for one call that queues something.
+    pub fn handle(&self) -> Result<sys::CUstream> {
+        Ok(self.handle)
+    }
+
+    /// Waits until it has nothing left to do. It blocks in the driver.
+    pub(super) fn drain(&self) -> Result<()> {
+        self.context.drain(self.handle()?)
+    }
+
+    /// Whether it has nothing left to do.
+    pub fn is_idle(&self) -> Result<bool> {
+        let handle = self.handle()?;
+        // SAFETY: a live stream.
+        match unsafe { sys::cuStreamQuery(handle) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            status => self.context.check("cuStreamQuery", status).map(|()| true),
+        }
+    }
+}
+
 /// A stream of the current context, which is that of `device`.
 pub(super) fn stream(device: &str) -> Result<sys::CUstream> {
     let mut stream = std::ptr::null_mut();

@@ -2,7 +2,7 @@
 
 use super::buffer::{DeviceBuffer, Pinned};
 use super::check;
-use super::context::{Context, event, stream};
+use super::context::{Context, Stream, event};
 use super::driver::older;
 use super::kernels::hive;
 use super::lambda::Lambdas;
@@ -97,7 +97,7 @@ pub(crate) struct CudaDevice {
     watch: Arc<dyn Watch>,
     /// A random number for numbers of blocks, where the fleet is perturbed.
     chance: Cell<Option<u64>>,
-    stream: sys::CUstream,
+    stream: Stream,
     /// Nothing has been queued since the last wait.
     idle: Cell<bool>,
     /// A merge was queued since, whose kernels may wait for some that other replicas have yet to launch.
@@ -197,7 +197,7 @@ impl CudaDevice {
             let pairs = (0..INTERVALS).map(pair).collect::<Result<_>>()?;
             Ok(Marks { pairs, count: Cell::new(0) })
         };
-        let stream = stream(&name)?;
+        let stream = Stream::new(&context)?;
         Ok(CudaDevice {
             abort: Arc::new(Pinned::new(&context, 1)?),
             left: Arc::new(Pinned::new(&context, 1)?),
@@ -205,7 +205,7 @@ impl CudaDevice {
             ring: (0..EVENT_RING).map(|_| event(&name, false)).collect::<Result<_>>()?,
             marks: [marks()?, marks()?],
             functions: HashMap::new(),
-            lambdas: Lambdas::new(&context, stream)?,
+            lambdas: Lambdas::new(&stream)?,
             compile_ms: 0.0,
             context,
             ordinal,
@@ -225,8 +225,8 @@ impl CudaDevice {
     }
 
     /// The stream that orders all work of this replica.
-    pub fn stream(&self) -> sys::CUstream {
-        self.stream
+    pub fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// The events published at meetings.
@@ -253,7 +253,7 @@ impl CudaDevice {
         self.launched()?;
         // Zeroing is queued: who waits and then fills the array from another stream fills it last.
         self.queued();
-        DeviceBuffer::new(&self.context, self.stream, label, length)
+        DeviceBuffer::new(&self.stream, label, length)
     }
 
     /// Whether the device has this ability.
@@ -417,9 +417,10 @@ impl CudaDevice {
         let Some((first, last)) = count.get().checked_sub(1).map(|i| pairs[i]) else {
             return Ok(());
         };
+        let stream = self.stream.handle()?;
         // SAFETY: live event and stream of the current context.
         self.check("cuEventRecord", unsafe {
-            sys::cuEventRecord(if end { last } else { first }, self.stream)
+            sys::cuEventRecord(if end { last } else { first }, stream)
         })
     }
 
@@ -461,9 +462,10 @@ impl CudaDevice {
         if bytes == 0 {
             return Ok(());
         }
+        let stream = self.stream.handle()?;
         // SAFETY: callers give memory of their own; live stream of the current context.
         self.check("cuMemsetD8", unsafe {
-            sys::cuMemsetD8Async(address, 0, bytes as usize, self.stream)
+            sys::cuMemsetD8Async(address, 0, bytes as usize, stream)
         })
     }
 
@@ -494,8 +496,9 @@ impl CudaDevice {
         let done = match self.ended.take() {
             Some(ended) => ended,
             None => {
+                let stream = self.stream.handle()?;
                 // SAFETY: live event and stream of the current context.
-                let status = unsafe { sys::cuEventRecord(self.done, self.stream) };
+                let status = unsafe { sys::cuEventRecord(self.done, stream) };
                 self.check("cuEventRecord", status)?;
                 self.done
             }

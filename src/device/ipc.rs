@@ -100,13 +100,4 @@ impl Context {
         self.check("cuIpcOpenMemHandle", status)?;
         Ok(at)
     }
-
-    /// Whether a stream of this context has nothing left to do.
-    pub(crate) fn is_idle(&self, stream: sys::CUstream) -> Result<bool> {
-        // SAFETY: a live stream of this context.
-        match unsafe { sys::cuStreamQuery(stream) } {
-            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            status => self.check("cuStreamQuery", status).map(|()| true),
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Users' lambdas on a device: loaded kernels, streams beside the main one, bad indices.
 
 use super::buffer::{DeviceBuffer, Pinned};
-use super::context::{Context, event, stream};
+use super::context::{Stream, event, stream};
 use super::cuda_device::CudaDevice;
 use super::kernels::lambda::{FaultRecord, FaultSink};
 use super::kernels::text::DIVISION;
@@ -13,7 +13,7 @@ use cudarc::driver::sys;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// An array as a kernel finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +94,10 @@ const NOT_THERE: u64 = u64::MAX;
 pub(crate) const LANES: usize = 16;
 
 impl Lambdas {
-    pub fn new(context: &Arc<Context>, stream: sys::CUstream) -> Result<Lambdas> {
+    pub fn new(stream: &Stream) -> Result<Lambdas> {
+        let context = stream.context();
         let record = Pinned::new(context, 1)?;
-        let sink = DeviceBuffer::new(context, stream, "bad indices", 1)?;
+        let sink = DeviceBuffer::new(stream, "bad indices", 1)?;
         sink.upload(&[FaultSink { record: record.pointer(), ..FaultSink::zeroed() }])?;
         let (result, counts) = (Pinned::new(context, LANES)?, Pinned::new(context, SLOTS)?);
         let turns = Cell::new(0);
@@ -224,7 +225,7 @@ impl CudaDevice {
 
     /// Makes the main stream wait for all lanes.
     pub fn join(&self) -> Result<()> {
-        let main = self.stream();
+        let main = self.stream().handle()?;
         let mut joined = false;
         for lane in self.lambdas.lanes.borrow().iter().filter(|lane| lane.forked.get()) {
             // SAFETY: live events and streams of the current context.
@@ -250,13 +251,14 @@ impl CudaDevice {
     pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
         let (at, lanes) = (self.lambdas.current.get().checked_sub(1), self.lambdas.lanes.borrow());
         let Some(lane) = at.and_then(|at| lanes.get(at)) else {
-            return Ok(self.stream());
+            return self.stream().handle();
         };
         if !lane.forked.get() {
             let (name, start) = (&self.info.device, self.lambdas.start);
+            let main = self.stream().handle()?;
             // SAFETY: live events and streams of the current context.
             unsafe {
-                check(name, "cuEventRecord", sys::cuEventRecord(start, self.stream()))?;
+                check(name, "cuEventRecord", sys::cuEventRecord(start, main))?;
                 check(name, "cuStreamWaitEvent", sys::cuStreamWaitEvent(lane.stream, start, 0))?;
             }
             lane.forked.set(true);

@@ -26,7 +26,7 @@ mod vmm;
 
 pub(crate) use buffer::footprint;
 pub use buffer::{DeviceBuffer, Pinned};
-pub(crate) use context::Context;
+pub(crate) use context::{Context, Stream};
 pub(crate) use csr::DeviceCsr;
 pub(crate) use cuda_device::{CudaDevice, EVENT_RING, MEETING_WORDS, Watch, endless};
 pub(crate) use driver::{check, ready};

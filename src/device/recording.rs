@@ -116,8 +116,9 @@ impl CudaDevice {
         check(name, "cuGraphInstantiate", status)?;
         let recording = Recording { handle, context: self.context.clone() };
         // So that the first replay does not have to.
+        let stream = self.stream().handle()?;
         // SAFETY: live executable graph and stream of one context.
-        let status = unsafe { sys::cuGraphUpload(recording.handle, self.stream()) };
+        let status = unsafe { sys::cuGraphUpload(recording.handle, stream) };
         check(name, "cuGraphUpload", status)?;
         self.queued();
         Ok(recording)
@@ -126,8 +127,9 @@ impl CudaDevice {
     /// Queues all that was recorded.
     pub fn replay(&self, recording: &Recording) -> Result<()> {
         self.queued();
+        let stream = self.stream().handle()?;
         // SAFETY: a live executable graph and the live stream of one context; its kernels' memory lives, as `Recording` asks.
-        let status = unsafe { sys::cuGraphLaunch(recording.handle, self.stream()) };
+        let status = unsafe { sys::cuGraphLaunch(recording.handle, stream) };
         check(&self.info.device, "cuGraphLaunch", status)
     }
 }

@@ -1,7 +1,7 @@
 //! Arrays that a whole fleet has once, in parts that replicas own, and a replica's hold on them.
 
 use super::DeviceBuffer;
-use super::context::Context;
+use super::context::{Context, Stream};
 use super::cuda_device::CudaDevice;
 use super::driver::older;
 use super::pool::{self, Claim};
@@ -168,8 +168,9 @@ impl Part {
             device.fleet.iter().try_for_each(|gpu| advise(ACCESSED_BY, *gpu))?;
             let here = handle(device.ordinal)?;
             // SAFETY: a part of live managed memory, and the device's own stream.
+            let stream = device.stream().handle()?;
             device.check("cuMemPrefetchAsync", unsafe {
-                (older.cuMemPrefetchAsync)(at, bytes as usize, here, device.stream())
+                (older.cuMemPrefetchAsync)(at, bytes as usize, here, stream)
             })?;
             device.zero(at, bytes)?;
         }
@@ -181,19 +182,13 @@ impl Part {
 /// One replica's hold on all parts, in the order of their owners. Memory is freed when the last hold ends, and a
 /// hold ends only when its GPU has done all that was queued.
 pub(crate) struct Hold {
-    context: Arc<Context>,
-    stream: sys::CUstream,
+    stream: Stream,
     parts: Vec<Arc<Part>>,
 }
 
-// SAFETY: a stream handle may be used from any thread that makes its context current, as all methods do.
-unsafe impl Send for Hold {}
-// SAFETY: as above; the driver's calls are thread-safe.
-unsafe impl Sync for Hold {}
-
 impl Hold {
     pub fn new(device: &CudaDevice, parts: Vec<Arc<Part>>) -> Hold {
-        Hold { context: device.context.clone(), stream: device.stream(), parts }
+        Hold { stream: device.stream().clone(), parts }
     }
 
     /// The address of each part.
@@ -214,13 +209,14 @@ impl Hold {
     /// Copies `bytes` to byte `start` of a part; `beat` is called after each piece. It blocks.
     pub fn write(&self, part: usize, start: u64, bytes: &[u8], beat: &dyn Fn()) -> Result<()> {
         let to = self.place(part, start, bytes.len())?;
-        let _current = self.context.enter()?;
+        let _current = self.stream.context().enter()?;
+        let stream = self.stream.handle()?;
         for (piece, at) in bytes.chunks(PIECE).zip((to..).step_by(PIECE)) {
             let (from, length) = (piece.as_ptr().cast(), piece.len());
             // SAFETY: inside the part (`place`); the source has been consumed when the stream is drained.
-            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(at, from, length, self.stream) };
-            self.context.check("cuMemcpyHtoD", status)?;
-            self.context.drain(self.stream)?;
+            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(at, from, length, stream) };
+            self.stream.context().check("cuMemcpyHtoD", status)?;
+            self.stream.drain()?;
             beat();
         }
         Ok(())
@@ -229,14 +225,15 @@ impl Hold {
     /// Copies out what is at byte `start` of a part. It blocks.
     pub fn read(&self, part: usize, start: u64, into: &mut [u8]) -> Result<()> {
         let from = self.place(part, start, into.len())?;
-        let _current = self.context.enter()?;
+        let _current = self.stream.context().enter()?;
+        let stream = self.stream.handle()?;
         for (piece, at) in into.chunks_mut(PIECE).zip((from..).step_by(PIECE)) {
             let to = piece.as_mut_ptr() as u64;
             // SAFETY: inside the part (`place`), as many bytes as the piece holds; addresses of host and
             // devices are one space. The stream is drained before the piece is used.
-            let status = unsafe { sys::cuMemcpyAsync(to, at, piece.len(), self.stream) };
-            self.context.check("cuMemcpy", status)?;
-            self.context.drain(self.stream)?;
+            let status = unsafe { sys::cuMemcpyAsync(to, at, piece.len(), stream) };
+            self.stream.context().check("cuMemcpy", status)?;
+            self.stream.drain()?;
         }
         Ok(())
     }
@@ -244,7 +241,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let done = self.context.enter_to_free().is_some_and(|_current| {
+        let done = self.stream.context().enter_to_free().is_some_and(|_current| {
             // SAFETY: the context is current. What this replica has queued may use any part.
             unsafe { sys::cuCtxSynchronize() == sys::CUresult::CUDA_SUCCESS }
         });

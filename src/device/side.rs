@@ -1,7 +1,7 @@
 //! A stream on a replica's GPU for work beside that of replicas: checks of answers, say.
 
 use super::buffer::DeviceBuffer;
-use super::context::{Context, stream};
+use super::context::{Context, Stream};
 use super::launch::{Function, Launch, launch_on, load_module};
 use super::nvrtc;
 use super::probe::DeviceInfo;
@@ -17,22 +17,15 @@ type Compiled = (&'static str, &'static str);
 
 /// A stream of a GPU's context, with kernels of its own. It belongs to no replica, and any thread may use it.
 pub(crate) struct Side {
-    context: Arc<Context>,
-    stream: sys::CUstream,
+    stream: Stream,
     info: DeviceInfo,
     functions: Mutex<HashMap<Compiled, HashMap<&'static str, Function>>>,
 }
 
-// SAFETY: a stream may be used from any thread that has its context current; all else is Send.
-unsafe impl Send for Side {}
-// SAFETY: as above; the driver's calls are thread-safe.
-unsafe impl Sync for Side {}
-
 impl Side {
     /// Of `context`, which is current.
     pub(super) fn new(context: &Arc<Context>, info: DeviceInfo) -> Result<Side> {
-        let stream = stream(&context.name)?;
-        Ok(Side { context: context.clone(), stream, info, functions: Mutex::default() })
+        Ok(Side { stream: Stream::new(context)?, info, functions: Mutex::default() })
     }
 
     /// The GPU.
@@ -42,28 +35,28 @@ impl Side {
 
     /// Makes the context current on this thread; before all else here.
     pub fn bind(&self) -> Result<()> {
-        self.context.bind()
+        self.stream.context().bind()
     }
 
     /// Bytes that arrays can still have.
     pub fn room(&self) -> Result<u64> {
-        super::pool::room(&self.context)
+        super::pool::room(self.stream.context())
     }
 
     /// An array of `length` zeroed elements.
     pub fn alloc<T: Pod>(&self, label: &str, length: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::new(&self.context, self.stream, label, length)
+        DeviceBuffer::new(&self.stream, label, length)
     }
 
     /// Waits for all that was queued.
     pub fn wait(&self) -> Result<()> {
-        self.context.drain(self.stream)
+        self.stream.drain()
     }
 
     /// Copies `values` to elements that start at the device address `to`, on the calling thread, and waits. There is room for
     /// them, and nothing else uses it.
     pub fn copy_to<T: Pod>(&self, to: u64, values: &[T]) -> Result<()> {
-        self.context.copy_in_alone(to, bytemuck::cast_slice(values))
+        self.stream.context().copy_in_alone(to, bytemuck::cast_slice(values))
     }
 
     /// A copy of `values`.
@@ -89,7 +82,7 @@ impl Side {
                 let options: Vec<String> = option.split_whitespace().map(String::from).collect();
                 let cubin = nvrtc::cubin(file, &options, &arch)?;
                 let names = file.kernels.iter().copied();
-                let loaded = load_module(&self.context.name, &cubin, names.clone())?;
+                let loaded = load_module(&self.stream.context().name, &cubin, names.clone())?;
                 entry.insert(names.zip(loaded).collect())
             }
         };
@@ -113,14 +106,21 @@ impl Side {
         args: &A,
     ) -> Result<()> {
         let blocks = self.blocks(items, [each, threads]);
-        launch_on(&self.context.name, self.stream, kernel, Launch::of(blocks, threads), args)
+        launch_on(
+            &self.stream.context().name,
+            self.stream.handle()?,
+            kernel,
+            Launch::of(blocks, threads),
+            args,
+        )
     }
 }
 
 impl Drop for Side {
     fn drop(&mut self) {
-        let Some(_current) = self.context.enter_to_free() else { return };
+        let Some(_current) = self.stream.context().enter_to_free() else { return };
+        let Ok(stream) = self.stream.handle() else { return };
         // SAFETY: made by `new`, destroyed once.
-        unsafe { sys::cuStreamDestroy_v2(self.stream) };
+        unsafe { sys::cuStreamDestroy_v2(stream) };
     }
 }
