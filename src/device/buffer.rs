@@ -243,6 +243,8 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
         }
         // The thread that lets go of it last may be another replica's.
         let Some(_current) = self.context().enter_to_free() else { return };
+        // What is held back may use it. Where it cannot be queued, nothing is.
+        let _ = self.stream.handle();
         pool::give(self.context(), self.pointer, self.length * size_of::<T>() + SPARE);
     }
 }

@@ -1,6 +1,7 @@
 //! A GPU's context, streams and events.
 
 use super::check;
+use super::held::Held;
 use super::pool::Account;
 use super::ring::Ring;
 use crate::error::Result;
@@ -19,13 +20,17 @@ pub(crate) struct Context {
     pub account: Arc<Account>,
     /// What large copies go through; made by the first of them.
     pub(super) ring: Mutex<Option<Arc<Ring>>>,
+    /// Launches that its replica's stream has yet to be given.
+    pub(super) held: Held,
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
         let ring = self.ring.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let ring = ring.and_then(Arc::into_inner);
-        if let Some((ring, entered)) = ring.zip(self.enter_to_free()) {
+        let entered = self.enter_to_free();
+        self.held.free(entered.is_none());
+        if let Some((ring, entered)) = ring.zip(entered) {
             ring.free(&entered);
         }
     }
@@ -83,6 +88,8 @@ impl Context {
 pub(crate) struct Stream {
     context: Arc<Context>,
     handle: sys::CUstream,
+    /// It is that of the context's replica, on which launches are held back.
+    is_main: bool,
 }
 
 // SAFETY: a stream handle may be used from any thread that makes its context current.
@@ -93,7 +100,12 @@ unsafe impl Sync for Stream {}
 impl Stream {
     /// Of `context`, which is current.
     pub(super) fn new(context: &Arc<Context>) -> Result<Stream> {
-        Ok(Stream { handle: stream(&context.name)?, context: context.clone() })
+        Ok(Stream { handle: stream(&context.name)?, context: context.clone(), is_main: false })
+    }
+
+    /// The same, for the context's replica.
+    pub(super) fn main(context: &Arc<Context>) -> Result<Stream> {
+        Ok(Stream { is_main: true, ..Stream::new(context)? })
     }
 
     /// Its context.
@@ -101,8 +113,11 @@ impl Stream {
         &self.context
     }
 
-    /// The handle, for one call that queues something.
+    /// The handle, for one call that queues something: behind what was held back.
     pub fn handle(&self) -> Result<sys::CUstream> {
+        if self.is_main {
+            self.context.held.flush(&self.context.name, self.handle)?;
+        }
         Ok(self.handle)
     }
 

@@ -4,6 +4,7 @@ use super::buffer::{DeviceBuffer, Pinned};
 use super::check;
 use super::context::{Context, Stream, event};
 use super::driver::older;
+use super::held::Held;
 use super::kernels::hive;
 use super::lambda::Lambdas;
 use super::launch::{Function, Launch, launch_on, load_module};
@@ -190,14 +191,15 @@ impl CudaDevice {
         }
         let abandoned = AtomicBool::new(false);
         let ring = Mutex::default();
-        let context = Arc::new(Context { name: name.clone(), handle, abandoned, account, ring });
+        let (name_of, held) = (name.clone(), Held::default());
+        let context = Arc::new(Context { name: name_of, handle, abandoned, account, ring, held });
         context.bind()?;
         let marks = || -> Result<Marks> {
             let pair = |_| Ok((event(&name, true)?, event(&name, true)?));
             let pairs = (0..INTERVALS).map(pair).collect::<Result<_>>()?;
             Ok(Marks { pairs, count: Cell::new(0) })
         };
-        let stream = Stream::new(&context)?;
+        let stream = Stream::main(&context)?;
         Ok(CudaDevice {
             abort: Arc::new(Pinned::new(&context, 1)?),
             left: Arc::new(Pinned::new(&context, 1)?),
@@ -395,9 +397,9 @@ impl CudaDevice {
     /// Queues a kernel that takes one struct by value.
     pub fn launch<A: Pod>(&self, f: Function, shape: Launch, args: &A) -> Result<()> {
         if let Some(chain) = self.chain.borrow_mut().as_mut() {
-            let args = std::ptr::from_ref(args).cast_mut().cast();
+            let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
             // SAFETY: the kernel's only parameter is a plain struct of this layout; who records keeps the memory that it names.
-            return unsafe { chain.add(&self.info.device, f, shape, args) };
+            return unsafe { chain.add(&self.info.device, f, shape, &mut parameters) }.map(drop);
         }
         self.queued();
         launch_on(&self.info.device, self.lane_stream()?, f, shape, args)
@@ -542,6 +544,7 @@ impl CudaDevice {
 
     /// Waits until `ready`, which something queued on the stream brings about, or else until the stream is idle.
     pub fn wait_for(&self, ready: impl Fn() -> bool) -> Result<()> {
+        self.flush()?;
         let mut polls = 0u32;
         let start = Instant::now();
         while !ready() {

@@ -225,9 +225,9 @@ impl CudaDevice {
 
     /// Makes the main stream wait for all lanes.
     pub fn join(&self) -> Result<()> {
-        let main = self.stream().handle()?;
         let mut joined = false;
         for lane in self.lambdas.lanes.borrow().iter().filter(|lane| lane.forked.get()) {
+            let main = self.stream().handle()?;
             // SAFETY: live events and streams of the current context.
             unsafe {
                 check(
@@ -250,12 +250,10 @@ impl CudaDevice {
     /// The stream of launches. A lane waits for what the main stream has had since it last waited for the lane.
     pub(super) fn lane_stream(&self) -> Result<sys::CUstream> {
         let (at, lanes) = (self.lambdas.current.get().checked_sub(1), self.lambdas.lanes.borrow());
-        let Some(lane) = at.and_then(|at| lanes.get(at)) else {
-            return self.stream().handle();
-        };
+        let main = self.stream().handle()?;
+        let Some(lane) = at.and_then(|at| lanes.get(at)) else { return Ok(main) };
         if !lane.forked.get() {
             let (name, start) = (&self.info.device, self.lambdas.start);
-            let main = self.stream().handle()?;
             // SAFETY: live events and streams of the current context.
             unsafe {
                 check(name, "cuEventRecord", sys::cuEventRecord(start, main))?;
@@ -269,18 +267,26 @@ impl CudaDevice {
     /// Queues a kernel with parameters of these bytes on the current lane.
     pub fn launch_lambda(&self, f: Function, shape: Launch, parameters: &[&[u64]]) -> Result<()> {
         self.queued();
+        if self.lambdas.lane() == 0 && self.context.held.takes(f, shape, parameters) {
+            return Ok(());
+        }
         let mut pointers: Vec<*mut std::ffi::c_void> =
             parameters.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
-        let Launch { blocks, threads, shared_bytes, .. } = shape;
-        let none = std::ptr::null_mut();
         let stream = self.lane_stream()?;
         // SAFETY: one pointer a parameter, each to as many bytes as the kernel was compiled for
-        // (src/operator/code.rs lays both out), copied by the call; what they point to outlives the work.
-        let status = unsafe {
-            let p = pointers.as_mut_ptr();
-            sys::cuLaunchKernel(f.0, blocks, 1, 1, threads, 1, 1, shared_bytes, stream, p, none)
-        };
-        check(&self.info.device, "cuLaunchKernel", status)
+        // (src/operator/code.rs lays both out); what they point to outlives the work.
+        unsafe { f.launch(&self.info.device, stream, shape, &mut pointers) }
+    }
+
+    /// Whether launches of lambdas on the main stream are held back from here on. They are queued together by
+    /// [`CudaDevice::flush`], or when anything else is queued on the stream.
+    pub fn hold(&self, on: bool) {
+        self.context.held.set(on);
+    }
+
+    /// Queues what is held back.
+    pub fn flush(&self) -> Result<()> {
+        self.stream().handle().map(drop)
     }
 
     /// Queues copying `from` over `to`, which is as long, on the current lane.

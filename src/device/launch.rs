@@ -4,10 +4,10 @@ use super::check;
 use crate::error::Result;
 use bytemuck::Pod;
 use cudarc::driver::sys;
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 
 /// How a kernel is launched.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub blocks: u32,
     pub threads: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Launch {
 }
 
 /// A loaded kernel.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Function(pub(super) sys::CUfunction);
 
 // SAFETY: a function handle is plain data, valid as long as its module, which is never unloaded.
@@ -32,6 +32,33 @@ impl Launch {
     }
 }
 
+impl Function {
+    /// Queues the kernel on `stream`, with parameters that are there.
+    ///
+    /// # Safety
+    ///
+    /// The parameters are what the kernel takes; what they point to outlives the stream's work.
+    pub(super) unsafe fn launch(
+        self,
+        device: &str,
+        stream: sys::CUstream,
+        shape: Launch,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        let Launch { blocks, threads, shared_bytes, cooperative } = shape;
+        let (p, none) = (parameters.as_mut_ptr(), std::ptr::null_mut());
+        // SAFETY: a loaded kernel and a live stream; the call copies the parameters, which are as the caller promises.
+        let status = unsafe {
+            let (b, t, bytes) = (blocks, threads, shared_bytes);
+            match cooperative {
+                true => sys::cuLaunchCooperativeKernel(self.0, b, 1, 1, t, 1, 1, bytes, stream, p),
+                false => sys::cuLaunchKernel(self.0, b, 1, 1, t, 1, 1, bytes, stream, p, none),
+            }
+        };
+        check(device, "cuLaunchKernel", status)
+    }
+}
+
 /// Queues a kernel that takes one struct by value on `stream`.
 pub(crate) fn launch_on<A: Pod>(
     device: &str,
@@ -41,18 +68,9 @@ pub(crate) fn launch_on<A: Pod>(
     args: &A,
 ) -> Result<()> {
     let mut parameters = [std::ptr::from_ref(args).cast_mut().cast()];
-    let Launch { blocks, threads, shared_bytes, cooperative } = shape;
-    let (p, none) = (parameters.as_mut_ptr(), std::ptr::null_mut());
-    // SAFETY: the kernel's only parameter is a plain struct of this layout, copied by the call; the
-    // pointers in it outlive the stream's work (buffers are freed only when it is quiet).
-    let status = unsafe {
-        let (b, t, bytes) = (blocks, threads, shared_bytes);
-        match cooperative {
-            true => sys::cuLaunchCooperativeKernel(f.0, b, 1, 1, t, 1, 1, bytes, stream, p),
-            false => sys::cuLaunchKernel(f.0, b, 1, 1, t, 1, 1, bytes, stream, p, none),
-        }
-    };
-    check(device, "cuLaunchKernel", status)
+    // SAFETY: the kernel's only parameter is a plain struct of this layout; the pointers in it outlive the stream's work
+    // (buffers are freed only when it is quiet).
+    unsafe { f.launch(device, stream, shape, &mut parameters) }
 }
 
 /// Loads a cubin into the current context, that of `device`; its kernels of these names.

@@ -7,6 +7,7 @@ mod context;
 mod csr;
 mod cuda_device;
 mod driver;
+mod held;
 mod ipc;
 pub(crate) mod kernels;
 mod lambda;

@@ -12,9 +12,10 @@ use super::cuda_device::CudaDevice;
 use super::launch::{Function, Launch};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
+use std::ffi::c_void;
 use std::sync::Arc;
 
-/// The kernels of a recording under way, each after the one before.
+/// Kernels, each after the one before.
 pub(super) struct Chain {
     graph: sys::CUgraph,
     last: Option<sys::CUgraphNode>,
@@ -27,65 +28,129 @@ impl Drop for Chain {
     }
 }
 
+/// Where each of the parameters is that lie one behind the other in `words`.
+pub(super) fn pointers(sizes: &[usize], words: &[u64]) -> Vec<*mut c_void> {
+    let mut rest = words;
+    let at = sizes.iter().map(|size| {
+        let (own, others) = rest.split_at(*size);
+        rest = others;
+        own.as_ptr().cast_mut().cast()
+    });
+    at.collect()
+}
+
+fn node(
+    f: Function,
+    shape: Launch,
+    parameters: &mut [*mut c_void],
+) -> sys::CUDA_KERNEL_NODE_PARAMS {
+    sys::CUDA_KERNEL_NODE_PARAMS {
+        func: f.0,
+        gridDimX: shape.blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: shape.threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: shape.shared_bytes,
+        kernelParams: parameters.as_mut_ptr(),
+        extra: std::ptr::null_mut(),
+        kern: std::ptr::null_mut(),
+        ctx: std::ptr::null_mut(),
+    }
+}
+
 impl Chain {
-    fn new(device: &str) -> Result<Chain> {
+    pub fn new(device: &str) -> Result<Chain> {
         let mut graph = std::ptr::null_mut();
         // SAFETY: out-pointer to a local.
         check(device, "cuGraphCreate", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
         Ok(Chain { graph, last: None })
     }
 
-    /// Adds a kernel, whose only parameter is at `args`.
+    /// Adds a kernel, whose parameters are there.
     ///
     /// # Safety
     ///
-    /// `args` points to the struct that the kernel takes, and the memory that it names lives whenever the chain runs.
+    /// The parameters are what the kernel takes, and the memory that they name lives whenever the chain runs.
     pub unsafe fn add(
         &mut self,
         device: &str,
         f: Function,
         shape: Launch,
-        args: *mut std::ffi::c_void,
-    ) -> Result<()> {
+        parameters: &mut [*mut c_void],
+    ) -> Result<sys::CUgraphNode> {
         if shape.cooperative {
             return Err(Error::machine("a cooperative launch in a recording; this is a bug"));
         }
-        let mut parameters = [args];
-        let what = sys::CUDA_KERNEL_NODE_PARAMS {
-            func: f.0,
-            gridDimX: shape.blocks,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: shape.threads,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: shape.shared_bytes,
-            kernelParams: parameters.as_mut_ptr(),
-            extra: std::ptr::null_mut(),
-            kern: std::ptr::null_mut(),
-            ctx: std::ptr::null_mut(),
-        };
-        let (mut node, before) = (std::ptr::null_mut(), self.last.as_slice());
+        let (what, before) = (node(f, shape, parameters), self.last.as_slice());
+        let (mut made, count) = (std::ptr::null_mut(), before.len());
         // SAFETY: a live graph and a node of it; the call copies the parameters, which are as the caller promises.
         let status = unsafe {
-            sys::cuGraphAddKernelNode_v2(
-                &mut node,
-                self.graph,
-                before.as_ptr(),
-                before.len(),
-                &what,
-            )
+            sys::cuGraphAddKernelNode_v2(&mut made, self.graph, before.as_ptr(), count, &what)
         };
         check(device, "cuGraphAddKernelNode", status)?;
-        self.last = Some(node);
-        Ok(())
+        self.last = Some(made);
+        Ok(made)
+    }
+
+    pub fn executable(&self, device: &str) -> Result<Executable> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a live graph; out-pointer to a local.
+        let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, self.graph, 0) };
+        check(device, "cuGraphInstantiate", status)?;
+        Ok(Executable(handle))
+    }
+}
+
+/// A chain that can be queued.
+pub(super) struct Executable(sys::CUgraphExec);
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        // SAFETY: live, and not used afterwards; the driver keeps what is still under way.
+        unsafe { sys::cuGraphExecDestroy(self.0) };
+    }
+}
+
+impl Executable {
+    /// Gives a kernel of its chain other parameters, from the next time on that it is queued.
+    ///
+    /// # Safety
+    ///
+    /// As [`Chain::add`]; `of` is a node of the chain.
+    pub unsafe fn set(
+        &mut self,
+        device: &str,
+        of: sys::CUgraphNode,
+        f: Function,
+        shape: Launch,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        let what = node(f, shape, parameters);
+        // SAFETY: live; the call copies the parameters, which are as the caller promises.
+        let status = unsafe { sys::cuGraphExecKernelNodeSetParams_v2(self.0, of, &what) };
+        check(device, "cuGraphExecKernelNodeSetParams", status)
+    }
+
+    /// So that it need not be done when it is first queued.
+    fn upload(&self, device: &str, stream: sys::CUstream) -> Result<()> {
+        // SAFETY: live executable graph and stream of one context.
+        check(device, "cuGraphUpload", unsafe { sys::cuGraphUpload(self.0, stream) })
+    }
+
+    /// Queues all of the chain.
+    pub fn launch(&self, device: &str, stream: sys::CUstream) -> Result<()> {
+        // SAFETY: live executable graph and stream of one context; its kernels' memory lives, as `Chain::add` asks.
+        check(device, "cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.0, stream) })
     }
 }
 
 /// Launches recorded by [`CudaDevice::record`], with their arguments. The memory that these name must live when they are
 /// replayed.
 pub(crate) struct Recording {
-    handle: sys::CUgraphExec,
+    /// Gone once it is dropped.
+    executable: Option<Executable>,
     context: Arc<Context>,
 }
 
@@ -94,9 +159,10 @@ unsafe impl Send for Recording {}
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let Some(_entered) = self.context.enter_to_free() else { return };
-        // SAFETY: live, and not used afterwards; the driver keeps what is still under way.
-        unsafe { sys::cuGraphExecDestroy(self.handle) };
+        match self.context.enter_to_free() {
+            Some(_entered) => drop(self.executable.take()),
+            None => std::mem::forget(self.executable.take()),
+        }
     }
 }
 
@@ -110,26 +176,17 @@ impl CudaDevice {
         let chain = self.end_chain();
         queued?;
         let none = || Error::machine("a recording within a recording; this is a bug");
-        let (chain, mut handle) = (chain.ok_or_else(none)?, std::ptr::null_mut());
-        // SAFETY: a live graph; out-pointer to a local.
-        let status = unsafe { sys::cuGraphInstantiateWithFlags(&mut handle, chain.graph, 0) };
-        check(name, "cuGraphInstantiate", status)?;
-        let recording = Recording { handle, context: self.context.clone() };
-        // So that the first replay does not have to.
-        let stream = self.stream().handle()?;
-        // SAFETY: live executable graph and stream of one context.
-        let status = unsafe { sys::cuGraphUpload(recording.handle, stream) };
-        check(name, "cuGraphUpload", status)?;
+        let executable = chain.ok_or_else(none)?.executable(name)?;
+        executable.upload(name, self.stream().handle()?)?;
         self.queued();
-        Ok(recording)
+        Ok(Recording { executable: Some(executable), context: self.context.clone() })
     }
 
     /// Queues all that was recorded.
     pub fn replay(&self, recording: &Recording) -> Result<()> {
         self.queued();
         let stream = self.stream().handle()?;
-        // SAFETY: a live executable graph and the live stream of one context; its kernels' memory lives, as `Recording` asks.
-        let status = unsafe { sys::cuGraphLaunch(recording.handle, stream) };
-        check(&self.info.device, "cuGraphLaunch", status)
+        let launch = |executable: &Executable| executable.launch(&self.info.device, stream);
+        recording.executable.as_ref().map_or(Ok(()), launch)
     }
 }

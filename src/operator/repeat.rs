@@ -17,6 +17,9 @@ enum Count {
 /// Most rounds that are queued before the count of an earlier one is looked at.
 const AHEAD: usize = 8;
 
+/// Rounds that are then queued together.
+const BATCH: usize = 4;
+
 impl Replica {
     /// The number of nodes in the replica's copy of a set, when what was queued so far has ended. It does not wait.
     pub fn left(&mut self, label: &'static str, set: &Frontier) -> Result<Left> {
@@ -37,9 +40,9 @@ impl Replica {
     /// Calls `round` until it leaves nothing, and returns how often it had to be called. What it leaves must be the same on all
     /// replicas: the count of a merged set ([`Replica::left`]).
     ///
-    /// On a GPU rounds are queued before it is known what earlier ones left, so that none waits for the host. Up to eight
+    /// On a GPU rounds are queued before it is known what earlier ones left, so that none waits for the host. Up to eleven
     /// rounds may then run after the last: a round that finds nothing to do must change nothing that is read later. Together
-    /// they may take as long as one step ([`crate::fleet::FleetConfig::step_limit_s`]).
+    /// they may take as long as one step ([`crate::fleet::FleetConfig::step_limit_s`]). After 32 rounds four are queued in one call.
     ///
     /// While the sets that are left are small, operators over sets may run over all of them on every replica (docs/operators.md,
     /// "Rounds").
@@ -49,7 +52,10 @@ impl Replica {
     pub fn repeat(&mut self, round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
         let ended = self.rounds(round);
         self.operators().last = None;
-        ended
+        let Backend::Cuda(device) = &self.backend else { return ended };
+        device.hold(false);
+        let queued = device.flush();
+        ended.and_then(|rounds| queued.map(|()| rounds))
     }
 
     fn rounds(&mut self, mut round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
@@ -58,7 +64,11 @@ impl Replica {
             queued.push_back(round(self)?);
             // Few rounds are not worth more: those that run in vain take time, too. It depends on nothing but the number of
             // rounds, since rounds may meet: all replicas must begin as many.
-            let ahead = ((ended as usize + queued.len()) / 4).min(AHEAD);
+            let begun = ended as usize + queued.len();
+            let ahead = (begun / 4).min(AHEAD);
+            if ahead == AHEAD && !self.batched(begun)? {
+                continue;
+            }
             while queued.len() > ahead {
                 let Some(left) = queued.pop_front() else { break };
                 ended += 1;
@@ -72,6 +82,18 @@ impl Replica {
                 }
             }
         }
+    }
+
+    /// Holds rounds back until there are as many as are queued together: whether they are.
+    fn batched(&self, begun: usize) -> Result<bool> {
+        let together = begun.is_multiple_of(BATCH);
+        if let Backend::Cuda(device) = &self.backend {
+            device.hold(true);
+            if together {
+                device.flush()?;
+            }
+        }
+        Ok(together)
     }
 
     /// Waits for a count.

@@ -1228,6 +1228,72 @@ fn rounds_are_repeated_until_one_leaves_nothing() {
     }
 }
 
+#[lambda]
+fn turn(v: u32, x: Writes<u32>, k: u32) {
+    x[v] = x[v] * 3 + k;
+}
+
+#[lambda]
+fn outlast(v: u32, next: Writes<NodeSet>, k: u32) {
+    if v > k {
+        next.insert(v);
+    }
+}
+
+/// Launches of many rounds are queued in one call: in order with what comes between them, whether or not rounds are alike.
+#[test]
+fn rounds_run_in_order_whatever_comes_between_their_launches() {
+    const ROUNDS: u32 = 150;
+    let program = |r: &mut Replica, g: &Resident| {
+        let (turn, outlast) = (turn(), outlast());
+        let mut x = r.replicated::<u32>("x", NODES, MergeOp::Max)?;
+        let mut copy = r.replicated::<u32>("copy", NODES, MergeOp::Max)?;
+        let mut now = r.frontier("now", NODES, MergeOp::Or)?;
+        let mut next = r.frontier("next", NODES, MergeOp::Or)?;
+        let mut words = vec![0u64; NODES.div_ceil(64)];
+        (0..ROUNDS as usize).for_each(|v| words[v / 64] |= 1 << (v % 64));
+        now.words_mut().assign(&words)?;
+        let mut k = 0u32;
+        let rounds = r.repeat(|r| {
+            let all = Over::frontier(g, &now).whole();
+            r.for_all("turn", all, &turn, Args::new().writes("x", &mut x).scalar("k", k))?;
+            if k % 7 == 3 {
+                r.for_all("turn", all, &turn, Args::new().writes("x", &mut x).scalar("k", 1u32))?;
+            }
+            match k % 60 {
+                // On another stream, which waits for what is there.
+                41 => r.on(1, |r| r.copy(&x, &mut copy))?,
+                // A copy that does not wait, an array that comes and goes, one from the host, a wait.
+                45 => r.copy(&x, &mut copy)?,
+                50 => drop(r.replicated::<u32>("short", NODES, MergeOp::Max)?),
+                52 => copy.assign(&vec![7; NODES])?,
+                54 => r.settle()?,
+                56 => r.fill("copy", &mut copy, 5)?,
+                _ => {}
+            }
+            r.join()?;
+            r.clear("next", &mut next)?;
+            let args = Args::new().writes_set("next", &mut next).scalar("k", k);
+            r.for_all("outlast", Over::frontier(g, &now), &outlast, args)?;
+            r.merge(&mut next)?;
+            std::mem::swap(&mut now, &mut next);
+            k += 1;
+            r.left("now", &now)
+        })?;
+        r.copy(&x, &mut copy)?;
+        assert_eq!(rounds, u64::from(ROUNDS));
+        Ok(r.read(&copy)?.into_iter().take(ROUNDS as usize).map(u64::from).collect::<Vec<_>>())
+    };
+    let turned = |v: u32| {
+        let turns = (0..=v).flat_map(|k| std::iter::once(k).chain((k % 7 == 3).then_some(1)));
+        turns.fold(0u32, |x, k| x.wrapping_mul(3).wrapping_add(k))
+    };
+    let expected: Vec<u64> = (0..ROUNDS).map(|v| turned(v).into()).collect();
+    for (devices, found) in on_all(program) {
+        assert_eq!(found, expected, "{devices}");
+    }
+}
+
 /// A filter is asked about nodes of others, and the source of a pulled arc is anybody's.
 #[test]
 fn a_gather_of_what_a_filter_or_a_pull_wrote_is_refused() {
