@@ -59,6 +59,8 @@ struct State {
     count: usize,
     shared: Vec<Payload>,
     failure: Option<Error>,
+    /// Members that wait for a change and do not look by themselves.
+    asleep: usize,
 }
 
 /// What a member is doing, for messages about it.
@@ -132,6 +134,7 @@ impl Rendezvous {
                 count: 0,
                 shared: vec![[0; 4]; world],
                 failure: None,
+                asleep: 0,
             }),
             changed: Condvar::new(),
             generation: AtomicU64::new(0),
@@ -398,7 +401,10 @@ impl Rendezvous {
             *count += usize::from(came.is_some());
         }
         self.generation.fetch_add(1, Ordering::Release);
-        self.changed.notify_all();
+        // A call of the system, which most meetings can do without.
+        if state.asleep > 0 {
+            self.changed.notify_all();
+        }
         Ok(state.shared.clone())
     }
 
@@ -478,7 +484,9 @@ impl Rendezvous {
                 return Err(self.failure().unwrap_or(error));
             }
             let nap = Duration::from_millis(20);
+            state.asleep += 1;
             state = self.changed.wait_timeout(state, nap).unwrap_or_else(|p| p.into_inner()).0;
+            state.asleep -= 1;
             if self.near.is_some() {
                 drop(state);
                 self.look();

@@ -43,7 +43,11 @@ pub(crate) const ZEROS: u64 = 2;
 
 /// A number of a name.
 pub(crate) fn name_hash(name: &str) -> u64 {
-    name.bytes().fold(0, |all, byte| hash(all, byte.into()))
+    name.as_bytes().chunks(8).fold(name.len() as u64, |all, bytes| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        hash(all, u64::from_le_bytes(word))
+    })
 }
 
 /// What an array has come from that was made of this: none of the numbers with names.

@@ -126,7 +126,7 @@ impl Replica {
         });
         let call = Call::of(label, operator, over, (body, on), &args);
         let call = self.widened(Call { other, backward, ..call }, output.as_deref());
-        let launch = self.alike_after(&call);
+        let launch = call.alike.flatten();
         let alike = output.as_ref().map(|set| set.words().alike());
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),

@@ -169,6 +169,8 @@ pub(super) struct Call<'c> {
     pub fold: u32,
     /// It goes along arcs against their direction.
     pub backward: bool,
+    /// [`Replica::alike_after`], once it is known.
+    pub alike: Option<Option<u64>>,
 }
 
 /// The second lambda of a call.
@@ -187,7 +189,8 @@ impl<'c> Call<'c> {
         (body, on): (&'c Body, On),
         args: &'c Args<'c>,
     ) -> Call<'c> {
-        Call { label, operator, over, body, on, other: None, args, fold: 0, backward: false }
+        let (other, fold, backward, alike) = (None, 0, false, None);
+        Call { label, operator, over, body, on, other, args, fold, backward, alike }
     }
 
     /// The operator, its fold and its direction: what differs between the kernels of the same lambdas.
@@ -379,7 +382,7 @@ impl Replica {
                 args.note((body, strange), (call.over.length(), split), arcs.as_ref());
             }
         }
-        let launch = self.alike_after(call);
+        let launch = call.alike.unwrap_or_else(|| self.alike_after(call));
         let others = call.other.iter().map(|other| (other.body, other.args));
         for (body, args) in [(call.body, call.args)].into_iter().chain(others) {
             args.note_marks(body.place.is_some());
@@ -444,6 +447,11 @@ impl Replica {
     /// `call` over all of a small set on every replica, in place of each one's part, where the next merges then find the same and
     /// have nothing to exchange: for a few nodes they take longer than the launch.
     pub(super) fn widened<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
+        let call = self.perhaps_wide(call, output);
+        Call { alike: call.alike.or_else(|| Some(self.alike_after(&call))), ..call }
+    }
+
+    fn perhaps_wide<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
         let Call { over, body, args, .. } = call;
         let Some(graph) = over.graph else { return call };
         let few = self.is_few(&over, call.backward);
@@ -456,7 +464,7 @@ impl Replica {
         }
         let wide = Call { over: over.whole(), ..call };
         match self.alike_after(&wide) {
-            Some(_) => wide,
+            Some(alike) => Call { alike: Some(Some(alike)), ..wide },
             None => Call { over, ..wide },
         }
     }
