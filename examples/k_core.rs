@@ -6,19 +6,18 @@
 use hivegraph::prelude::*;
 mod common;
 
-/// Books the arcs that v has lost; with k or fewer left, it goes.
+/// Books the arcs that v has lost now; with k or fewer left, it goes.
 #[lambda]
 pub fn peel(
     g: GraphView,
     v: u32,
     all: Writes<u32>,
-    lost: Writes<u32>,
+    lost: Reads<u32>,
     core: Writes<u32>,
     going: Writes<NodeSet>,
     k: u32,
 ) {
     all[v] += lost[v];
-    lost[v] = 0;
     if core[v] == u32::MAX && g.degree(v) as u32 - all[v] <= k {
         core[v] = k;
         going.insert(v);
@@ -41,7 +40,7 @@ pub fn stays(v: u32, core: Reads<u32>) -> bool {
 pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
     let n = g.graph().nodes();
     let mut core = r.replicated::<u32>("core", n, MergeOp::Gather)?;
-    let mut all = r.replicated::<u32>("all", n, MergeOp::Sum)?;
+    let mut all = r.replicated::<u32>("all", n, MergeOp::Gather)?;
     let mut lost = r.replicated::<u32>("lost", n, MergeOp::Sum)?;
     let mut going = r.frontier("going", n, MergeOp::Or)?;
     r.fill("core", &mut core, u32::MAX)?;
@@ -49,9 +48,10 @@ pub fn k_core(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
     while gone < n as u64 {
         // Every replica peels the whole graph: that needs no merge.
         r.clear("going", &mut going)?;
-        let args = Args::new().writes("all", &mut all).writes("lost", &mut lost).scalar("k", k);
+        let args = Args::new().writes("all", &mut all).reads("lost", &lost).scalar("k", k);
         let args = args.writes("core", &mut core).writes_set("going", &mut going);
         r.for_all("peel", Over::nodes(g).whole(), &peel, args)?;
+        r.fill("lost", &mut lost, 0)?;
         let now = r.count("going", &going)?;
         gone += now;
         k += u32::from(now == 0);
