@@ -24,7 +24,8 @@ struct FetchArgs {  // @host
 const u32 MARKED = 4;  // @host arrays that a launch merges where they are marked, at most
 const u32 SETS = 6;    // @host the kind of sets; that of arrays is their Dtype's number
 
-// An array with the marks of blocks that may have changed since the last merge, or a set with those of lines that may hold a node.
+// An array with the marks of blocks that may have changed since the last merge, or that may not be all zeros where it is summed; or a
+// set with those of lines that may hold a node.
 struct MarkedArray {  // @host
     u64 copies[REPLICAS];  // address of element 0 of every replica's, in rank order
     u64 marks[REPLICAS];   // of every replica's marks
@@ -122,6 +123,7 @@ template <> __device__ __forceinline__ float merged(float a, float b, u32 op) {
 template <> __device__ __forceinline__ double merged(double a, double b, u32 op) {
     return op == OP_MIN ? Min<double>::apply(a, b) : Max<double>::apply(a, b);
 }
+template <typename T> __device__ __forceinline__ T added(T a, T b) { return Sum<T>::apply(a, b); }
 
 // Four values of a byte.
 struct Bytes {
@@ -131,6 +133,7 @@ template <> __device__ __forceinline__ Bytes merged(Bytes a, Bytes b, u32 op) {
     u32 x = a.four, y = b.four;
     return Bytes{op == OP_OR ? x | y : op == OP_MIN ? __vminu4(x, y) : __vmaxu4(x, y)};
 }
+template <> __device__ __forceinline__ Bytes added(Bytes a, Bytes b) { return Bytes{__vadd4(a.four, b.four)}; }
 template <> __device__ __forceinline__ bool same_bits(Bytes a, Bytes b) { return a.four == b.four; }
 
 // How many T so many elements are.
@@ -220,6 +223,34 @@ template <typename T> __device__ void merge_blocks(const MarkedArgs& a, const Ma
     }
 }
 
+// The sums of the blocks of which a part of a word of marks tells: what nobody has marked is zero everywhere. Replicas in turn sum up
+// a word's blocks, in rank order, and write them into all copies; what anybody has marked is marked everywhere then.
+template <typename T> __device__ void sum_blocks(const MarkedArgs& a, const MarkedArray& m, u64 at, u32 part) {
+    const u32 VALUES = 16 / sizeof(T), LANES = values_of<T>(BLOCK) / VALUES, GROUP = 32 / LANES, LOW = (1u << GROUP) - 1u;
+    u32 lane = lane_id(), bits = 32u >> m.shift, mask = (0xffffffffu >> (32u - bits)) << (part * bits);
+    u32 word = lane < a.world ? ((const volatile u32*)m.marks[lane])[at] & mask : 0u;
+    u32 own = __shfl_sync(FULL, word, a.rank), all = warp_or(word);
+    if (lane == 0 && own != all) atomicOr((u32*)m.marks[a.rank] + at, all);
+    if (at % a.world != a.rank) return;
+    u64 length = values_of<T>(m.length), base = at * 32 * values_of<T>(BLOCK) + lane % LANES * VALUES;
+    for (u32 rest = all; rest;) {
+        u32 first = (__ffs(rest) - 1) / GROUP * GROUP, block = first + lane / LANES;
+        u64 i = base + block * values_of<T>(BLOCK);
+        bool on = (rest >> block & 1u) != 0 && i < length;
+        rest &= ~(LOW << first);
+        if (!on) continue;
+        Wide<T> sum = lot<T>(m, 0, i);
+#pragma unroll 1
+        for (u32 r = 1; r < a.world; r++) {
+            Wide<T> other = lot<T>(m, r, i);
+#pragma unroll
+            for (u32 k = 0; k < VALUES; k++) sum.value[k] = added(sum.value[k], other.value[k]);
+        }
+#pragma unroll 1
+        for (u32 r = 0; r < a.world; r++) lot<T>(m, r, i) = sum;
+    }
+}
+
 // What others have in the lines of a set that they have marked in a word of marks, a lane a line; they are marked here, too.
 __device__ void merge_lines(const MarkedArgs& a, const MarkedArray& m, u64 at) {
     const u32 words = LINE / 64;
@@ -253,15 +284,21 @@ __device__ __forceinline__ MergeTask task_of(const MarkedArgs& a, u64 task) {
     return MergeTask{m, (task - before) >> m->shift, (u32)(task - before) & ((1u << m->shift) - 1u)};
 }
 
+template <typename T> __device__ __forceinline__ void merge_or_sum(const MarkedArgs& a, const MergeTask& task) {
+    const MarkedArray& m = *task.array;
+    if (m.op == OP_SUM) sum_blocks<T>(a, m, task.at, task.part);
+    else merge_blocks<T>(a, m, task.at, task.part);
+}
+
 __device__ __forceinline__ void merge_task(const MarkedArgs& a, const MergeTask& task) {
     const MarkedArray& m = *task.array;
     if (m.kind == SETS) merge_lines(a, m, task.at);
-    else if (m.kind == 0) merge_blocks<Bytes>(a, m, task.at, task.part);
-    else if (m.kind == 1) merge_blocks<u32>(a, m, task.at, task.part);
-    else if (m.kind == 2) merge_blocks<u64>(a, m, task.at, task.part);
-    else if (m.kind == 3) merge_blocks<int>(a, m, task.at, task.part);
-    else if (m.kind == 4) merge_blocks<float>(a, m, task.at, task.part);
-    else merge_blocks<double>(a, m, task.at, task.part);
+    else if (m.kind == 0) merge_or_sum<Bytes>(a, task);
+    else if (m.kind == 1) merge_or_sum<u32>(a, task);
+    else if (m.kind == 2) merge_or_sum<u64>(a, task);
+    else if (m.kind == 3) merge_or_sum<int>(a, task);
+    else if (m.kind == 4) merge_or_sum<float>(a, task);
+    else merge_or_sum<double>(a, task);
 }
 
 // A warp has every so many tasks. It looks at the marks of 32 of them at once, since most often few are set.
@@ -276,19 +313,19 @@ __device__ __forceinline__ void merge_all(const MarkedArgs& a) {
             u32 word = 0;
             for (u32 r = 0; r < a.world; r++)
                 if (r != a.rank) word |= ((const volatile u32*)task.array->marks[r])[task.at];
-            if (a.world > 2) word |= ((const volatile u32*)task.array->marks[a.rank])[task.at];
+            if (a.world > 2 || task.array->op == OP_SUM) word |= ((const volatile u32*)task.array->marks[a.rank])[task.at];
             set = word != 0;
         }
         for (u32 rest = __ballot_sync(FULL, set); rest; rest &= rest - 1) merge_task(a, task_of(a, base + (__ffs(rest) - 1) * warps));
     }
 }
 
-// Takes the own marks of arrays away, when everybody has read them.
+// Takes the own marks of arrays away, when everybody has read them. Sums stay marked: they are not zero.
 __device__ __forceinline__ void unmark(const MarkedArgs& a) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
     for (u32 k = 0; k < a.count; k++) {
         const MarkedArray& m = a.arrays[k];
-        u64 words = m.kind == SETS ? 0 : (m.length + 32 * BLOCK - 1) / (32 * BLOCK);
+        u64 words = m.kind == SETS || m.op == OP_SUM ? 0 : (m.length + 32 * BLOCK - 1) / (32 * BLOCK);
         for (u64 at = thread; at < words; at += threads) ((u32*)m.marks[a.rank])[at] = 0;
     }
 }

@@ -1,4 +1,5 @@
-// Sets of nodes with a mark for each line of LINE nodes that may hold one: emptying, counting, finding the marks.
+// Sets of nodes with a mark for each line of LINE nodes that may hold one: emptying, counting, finding the marks. Arrays with a mark
+// for each block that may not be all zeros: zeroing.
 #include "lambda.cuh"
 
 const u32 QUADS = LINE / 64;  // words of 64 nodes of a line
@@ -9,6 +10,13 @@ struct SetArgs {  // @host
     u64 length;    // words, of 64 nodes
     u64* control;  // of a count: the sum, and blocks that have added theirs; zeros between launches
     u64* to;       // where the count goes
+};
+
+struct ZeroArgs {  // @host
+    u64* words;
+    u32* marks;
+    u64 length;  // words, of eight bytes
+    u64 block;   // words of a block
 };
 
 // Calls each(line) for the lines that are marked, and each_word(word of marks) after its lines. A warp a word.
@@ -46,6 +54,20 @@ extern "C" __global__ void set_count(const SetArgs a) {
     if (warp_id() == 0) own = warp_sum(own);
     if (threadIdx.x == 0 && own) atomicAdd(a.control, own);
     sum_up(a.control, a.to);
+}
+
+// Zeroes marked blocks, of at most 32 words each, and takes their marks away. A warp a word of marks.
+extern "C" __global__ void blocks_zero(const ZeroArgs a) {
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = ((u64)gridDim.x * blockDim.x) >> 5;
+    for (u64 at = warp; at * 32 * a.block < a.length; at += warps) {
+        u32 bits = a.marks[at];
+        for (u32 rest = bits; rest; rest &= rest - 1) {
+            u64 i = (at * 32 + __ffs(rest) - 1) * a.block + lane_id();
+            if (lane_id() < a.block && i < a.length) a.words[i] = 0;
+        }
+        __syncwarp();
+        if (bits && lane_id() == 0) a.marks[at] = 0;
+    }
 }
 
 // The marks of words that were written in another way.

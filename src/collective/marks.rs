@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) enum Marked {
     /// A block of elements that may have changed since the last merge.
     Blocks,
+    /// A block of elements that may not be all zeros, of an array that is summed.
+    Terms,
     /// A line of nodes of which some may be in a set.
     Lines,
 }
@@ -32,7 +34,7 @@ impl Marks {
     /// How many words the marks of so long an array are.
     pub fn words_of(of: Marked, length: usize) -> usize {
         let each = match of {
-            Marked::Blocks => BLOCK,
+            Marked::Blocks | Marked::Terms => BLOCK,
             Marked::Lines => LINE / 64,
         };
         length.div_ceil(32 * each as usize).max(1)
@@ -48,9 +50,14 @@ impl Marks {
         self.bits.pointer()
     }
 
-    /// The address of marks that stand for this; 0 where there are none.
-    pub fn address(marks: Option<&Marks>, of: Marked) -> u64 {
-        marks.filter(|marks| marks.of == of).map_or(0, Marks::pointer)
+    /// The address of marks of lines; 0 where there are none.
+    pub fn of_lines(marks: Option<&Marks>) -> u64 {
+        marks.filter(|marks| marks.of == Marked::Lines).map_or(0, Marks::pointer)
+    }
+
+    /// The address of marks of blocks, whatever they say of these; 0 where there are none.
+    pub fn of_blocks(marks: Option<&Marks>) -> u64 {
+        marks.filter(|marks| marks.of != Marked::Lines).map_or(0, Marks::pointer)
     }
 
     /// How many words they are.

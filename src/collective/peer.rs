@@ -213,7 +213,7 @@ impl MergeKernels {
                 [array.copies[other], array.marks[other]] = addresses[at];
             }
             (array.kind, array.shift) = match marks.of() {
-                Marked::Blocks => (span.dtype as u32, shift),
+                Marked::Blocks | Marked::Terms => (span.dtype as u32, shift),
                 Marked::Lines => (SETS, 0),
             };
             tasks += marks.words() << array.shift;

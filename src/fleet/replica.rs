@@ -200,11 +200,15 @@ impl Replica {
     ) -> Result<Replicated<T>> {
         let name = self.label(label)?;
         let array = self.array(label, length, op)?.named(name);
-        let whole = !matches!(op, MergeOp::Or | MergeOp::Min | MergeOp::Max);
-        if whole || self.seat.world == 1 || !self.collective.reads_marks() {
+        let of = match op {
+            MergeOp::Or | MergeOp::Min | MergeOp::Max => Marked::Blocks,
+            MergeOp::Sum => Marked::Terms,
+            MergeOp::Gather => return Ok(array),
+        };
+        if self.seat.world == 1 || !self.collective.reads_marks() {
             return Ok(array);
         }
-        let marks = self.marks(label, Marked::Blocks, length)?;
+        let marks = self.marks(label, of, length)?;
         Ok(array.marked(marks))
     }
 
@@ -262,7 +266,8 @@ impl Replica {
 
     /// Makes all copies of an array, or of a set, equal by its operation. For Gather the owners are those of the array: the
     /// chunks of a graph ([`Replica::node_array`]), else slices, as `Over::slices` says. Between GPUs that read each
-    /// other's memory an Or, Min or Max costs what lambdas have written since the last merge.
+    /// other's memory an Or, Min or Max costs what lambdas have written since the last merge, a Sum what they have written since the
+    /// array was last all zeros.
     ///
     /// # Errors
     /// [`Error::Input`] for a Gather of what was written at indices of others; a fault where another replica does not come to
@@ -325,7 +330,7 @@ impl Replica {
         let marked = |copy: &Copied| match copy.noted.marks.map(Marks::of) {
             _ if !self.collective.reads_marks() => false,
             Some(Marked::Lines) => copy.span.op == MergeOp::Or,
-            Some(Marked::Blocks) => copy.span.op != MergeOp::Gather,
+            Some(Marked::Blocks | Marked::Terms) => copy.span.op != MergeOp::Gather,
             None => false,
         };
         let (mut few, mut rest) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
 use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::collective::{DIFFERS, Frontier, Marked, Marks, atomic_words};
+use crate::collective::{DIFFERS, Frontier, Marks, atomic_words};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::Set;
 use crate::error::Result;
@@ -187,7 +187,7 @@ fn on_device(
     match output {
         Some(out) => {
             let array = ArrayAddress::Flat(out.words().address());
-            let marks = Marks::address(out.words().marks(), Marked::Lines);
+            let marks = Marks::of_lines(out.words().marks());
             let (sink, argument) = (device.lambdas.sink(), loaded.number << 8 | 255);
             set.span(array, (out.nodes() as u64, marks), sink, argument);
         }

@@ -44,9 +44,9 @@ impl Made<'_> {
     pub fn marks(&self, kind: Kind) -> u64 {
         let marks = self.noted.and_then(|noted| noted.marks);
         match kind {
-            Kind::WritesSet => Marks::address(marks, Marked::Lines),
+            Kind::WritesSet => Marks::of_lines(marks),
             // Where all of it is merged anyway, marks are in vain.
-            _ => Marks::address(marks.filter(|marks| marks.are_exact()), Marked::Blocks),
+            _ => Marks::of_blocks(marks.filter(|marks| marks.are_exact())),
         }
     }
 }
@@ -272,7 +272,7 @@ impl<'a> Args<'a> {
             let Given::Array { kind, made, .. } = given else { continue };
             let Some(Noted { marks: Some(held), .. }) = made.noted else { continue };
             let leaves = match held.of() {
-                Marked::Blocks => marks,
+                Marked::Blocks | Marked::Terms => marks,
                 Marked::Lines => *kind == Kind::WritesSet,
             };
             if !leaves {

@@ -377,7 +377,7 @@ fn neighbors_on_device<T: Folded>(
         (None, out) => {
             let mut span = Bytes::default();
             let pointer = out.map_or(0, Replicated::address);
-            let marks = Marks::address(out.and_then(Replicated::marks), Marked::Blocks);
+            let marks = Marks::of_blocks(out.and_then(Replicated::marks));
             let argument = loaded.number << 8 | (1 + call.body.params.len() as u32);
             let length = out.map_or(0, Replicated::len) as u64;
             let sink = device.lambdas.sink();

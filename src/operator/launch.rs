@@ -9,7 +9,7 @@ use super::lambda::{
 use super::over::Over;
 use super::set::Sets;
 use crate::collective::Payload;
-use crate::collective::{DIFFERS, Frontier, Marked, Marks, MergeOp, Replicated, name_hash};
+use crate::collective::{DIFFERS, Frontier, Marks, MergeOp, Replicated, name_hash};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::{Graph, Rows};
 use crate::device::kernels::operators;
@@ -96,7 +96,7 @@ impl Shape {
     pub(super) fn of(range: &Range<u64>, over: &Over) -> Shape {
         let words = over.set().map(Frontier::words);
         let bits = words.map_or(0, Replicated::address);
-        let lines = Marks::address(words.and_then(Replicated::marks), Marked::Lines);
+        let lines = Marks::of_lines(words.and_then(Replicated::marks));
         Shape { first: range.start, last: range.end, bits, lines, ..Shape::zeroed() }
     }
 

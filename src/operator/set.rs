@@ -6,8 +6,8 @@ use super::lambda::Lambda;
 use super::launch::{Operators, blocks, launch_shape};
 use super::over::Over;
 use crate::collective::{Dtype, Element, Frontier, Marked, MergeOp, Replicated, ZEROS};
-use crate::device::kernels::lambda::LINE;
-use crate::device::kernels::sets::SetArgs;
+use crate::device::kernels::lambda::{BLOCK, LINE};
+use crate::device::kernels::sets::{SetArgs, ZeroArgs};
 use crate::device::{CudaDevice, DeviceBuffer, Function, KERNELS, LANES};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
@@ -67,7 +67,8 @@ impl Replica {
         self.new_set(label, nodes, op)
     }
 
-    /// Sets every element of the replica's copy to `value`.
+    /// Sets every element of the replica's copy to `value`. Zeros in an array that is merged by Sum cost what lambdas have written
+    /// since it was last all zeros.
     pub fn fill<T: Element>(
         &mut self,
         label: &'static str,
@@ -86,10 +87,47 @@ impl Replica {
             4 => (1, Dtype::U32),
             _ => (2, Dtype::U64),
         };
+        let zero = bytemuck::bytes_of(&value).iter().all(|byte| *byte == 0);
+        let terms = |array: &Replicated<T>| array.marks().is_some_and(|m| m.of() == Marked::Terms);
+        if zero && terms(array) && self.zero_blocks(label, array)? {
+            array.comes_from(filled(value));
+            return Ok(());
+        }
         let args = Args::new().bits("x", array, dtype).scalar_bits("value", value, dtype);
         self.for_all(label, Over::elements(length).whole(), &FILLS[at], args)?;
+        if let Some(marks) = array.marks().filter(|_| zero && terms(array)) {
+            marks.clear()?;
+            let lambdas = &self.device()?.lambdas;
+            marks.set_exact(lambdas.lane() == 0 && !lambdas.forked());
+        }
         array.comes_from(filled(value));
         Ok(())
+    }
+
+    /// Zeroes the blocks of an array that may not be zeros; false where it is not known which these are.
+    fn zero_blocks<T: Element>(
+        &mut self,
+        label: &'static str,
+        array: &Replicated<T>,
+    ) -> Result<bool> {
+        let Some(marks) = array.marks().filter(|marks| marks.are_exact()) else { return Ok(false) };
+        let Some(zero) = self.attached::<Operators>().and_then(|o| o.sets.as_ref()).map(|s| s.zero)
+        else {
+            return Ok(false);
+        };
+        let (size, words) = (size_of::<T>(), array.address());
+        let length = (array.len() * size).div_ceil(8) as u64;
+        let block = (BLOCK as usize * size / 8) as u64;
+        let args = ZeroArgs { words, marks: marks.pointer(), length, block };
+        let chance = self.chance();
+        self.traced(label, ("fill", ""), array.len() as u64, |r| {
+            let device = r.device()?;
+            let most = device.info.multiprocessors * 8;
+            let blocks = blocks(marks.words(), u64::from(THREADS / 32), chance).min(most);
+            let args: [u64; size_of::<ZeroArgs>() / 8] = bytemuck::cast(args);
+            device.launch_lambda(zero, launch_shape(blocks), &[&args])
+        })?;
+        Ok(true)
     }
 
     /// Empties the replica's copy of a set.
@@ -190,6 +228,7 @@ pub(super) struct Sets {
     clear: Function,
     count: Function,
     marks: Function,
+    zero: Function,
     /// `[streams, 2]`: what a count has so far.
     control: DeviceBuffer<u64>,
 }
@@ -202,6 +241,6 @@ impl Sets {
         let control = device.alloc("counts of sets", 2 * LANES)?;
         let mut load = |name| device.function(source, &[], name);
         let (clear, count, marks) = (load("set_clear")?, load("set_count")?, load("set_marks")?);
-        Ok(Sets { clear, count, marks, control })
+        Ok(Sets { clear, count, marks, zero: load("blocks_zero")?, control })
     }
 }

@@ -307,8 +307,161 @@ fn program(r: &mut Replica, g: &Resident) -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn what_lambdas_wrote_is_merged_as_everything_is() {
+#[lambda]
+fn add(
+    i: u64,
+    ints: Writes<i32>,
+    words: Writes<u32>,
+    longs: Writes<u64>,
+    floats: Writes<f32>,
+    doubles: Writes<f64>,
+    bytes: Writes<u8>,
+    step: u64,
+    rank: u64,
+) {
+    let k = place(step, rank, i, 10007u64);
+    let x = value(step, rank, i) % 8u32;
+    ints.add(k, x as i32 - 3);
+    words.add(k, x);
+    longs.add(k, (x as u64) << 33);
+    floats.add(k, x as f32 + 0.5);
+    doubles.add(k, x as f64 + 0.25);
+    bytes[i * 19] = bytes[i * 19] + x as u8;
+}
+
+/// The copies of arrays that are summed.
+#[derive(Clone)]
+struct Sums {
+    ints: Vec<i32>,
+    words: Vec<u32>,
+    longs: Vec<u64>,
+    floats: Vec<f32>,
+    doubles: Vec<f64>,
+    bytes: Vec<u8>,
+}
+
+impl Sums {
+    fn new() -> Sums {
+        let (ints, words, longs) = (vec![0; NODES], vec![0; NODES], vec![0; NODES]);
+        let (floats, doubles, bytes) = (vec![0.0; NODES], vec![0.0; NODES], vec![0; NODES]);
+        Sums { ints, words, longs, floats, doubles, bytes }
+    }
+
+    fn add(&mut self, step: u64, rank: u64) {
+        for i in 0..FEW {
+            let k = place(step, rank, i as u64, NODES as u64) as usize;
+            let x = value(step, rank, i as u64) % 8;
+            self.ints[k] = self.ints[k].wrapping_add(x as i32 - 3);
+            self.words[k] = self.words[k].wrapping_add(x);
+            self.longs[k] = self.longs[k].wrapping_add(u64::from(x) << 33);
+            self.floats[k] += x as f32 + 0.5;
+            self.doubles[k] += f64::from(x) + 0.25;
+            self.bytes[i * 19] = self.bytes[i * 19].wrapping_add(x as u8);
+        }
+    }
+
+    fn merge(copies: &mut [Sums]) {
+        let mut sum = copies[0].clone();
+        for other in &copies[1..] {
+            for k in 0..NODES {
+                sum.ints[k] = sum.ints[k].wrapping_add(other.ints[k]);
+                sum.words[k] = sum.words[k].wrapping_add(other.words[k]);
+                sum.longs[k] = sum.longs[k].wrapping_add(other.longs[k]);
+                sum.floats[k] += other.floats[k];
+                sum.doubles[k] += other.doubles[k];
+                sum.bytes[k] = sum.bytes[k].wrapping_add(other.bytes[k]);
+            }
+        }
+        copies.fill(sum);
+    }
+}
+
+/// Sums are those of all elements of all copies, whatever is known of where they are zeros.
+fn sums(r: &mut Replica, _: &Resident) -> Result<()> {
+    let (rank, world) = (r.rank(), r.world());
+    let mut ints = r.replicated::<i32>("ints", NODES, MergeOp::Sum)?;
+    let mut words = r.replicated::<u32>("words", NODES, MergeOp::Sum)?;
+    let mut longs = r.replicated::<u64>("longs", NODES, MergeOp::Sum)?;
+    let mut floats = r.replicated::<f32>("floats", NODES, MergeOp::Sum)?;
+    let mut doubles = r.replicated::<f64>("doubles", NODES, MergeOp::Sum)?;
+    let mut bytes = r.replicated::<u8>("bytes", NODES, MergeOp::Sum)?;
+    // Kernels that zero what is marked come with the first set.
+    let _set = r.frontier("set", NODES, MergeOp::Or)?;
+    let (add, mut model) = (add(), vec![Sums::new(); world]);
+    for step in 0..12u64 {
+        let args = Args::new().writes("ints", &mut ints).writes("words", &mut words);
+        let args = args.writes("longs", &mut longs).writes("floats", &mut floats);
+        let args = args.writes("doubles", &mut doubles).writes("bytes", &mut bytes);
+        let args = args.scalar("step", step).scalar("rank", rank as u64);
+        r.for_all("add", Over::elements(FEW).whole(), &add, args)?;
+        model.iter_mut().zip(0..).for_each(|(copy, rank)| copy.add(step, rank));
+        match step {
+            // On the last replica alone, without marks.
+            5 => {
+                if rank == world - 1 {
+                    words.assign(&vec![7; NODES])?;
+                }
+                model[world - 1].words.fill(7);
+            }
+            // As the first has them.
+            7 => {
+                let first = (0..world).map(|owner| if owner == 0 { NODES as u64 } else { 0 });
+                r.gather(&mut longs, &Split::of_lengths(first))?;
+                let own = model[0].longs.clone();
+                model.iter_mut().for_each(|copy| copy.longs.copy_from_slice(&own));
+            }
+            _ => {}
+        }
+        if step % 2 == 0 {
+            r.merge_all(&mut [
+                &mut ints,
+                &mut words,
+                &mut longs,
+                &mut floats,
+                &mut doubles,
+                &mut bytes,
+            ])?;
+        } else {
+            r.merge(&mut ints)?;
+            r.merge(&mut bytes)?;
+            r.merge_all(&mut [&mut words, &mut floats])?;
+            r.merge_all(&mut [&mut doubles, &mut longs])?;
+        }
+        Sums::merge(&mut model);
+        let own = &model[rank];
+        let same = [
+            r.read(&ints)? == own.ints,
+            r.read(&words)? == own.words,
+            r.read(&longs)? == own.longs,
+            r.read(&floats)? == own.floats,
+            r.read(&doubles)? == own.doubles,
+            r.read(&bytes)? == own.bytes,
+        ];
+        if same.contains(&false) {
+            let what = format!("rank {rank} of {world}, step {step}: a sum is wrong: {same:?}");
+            return Err(Error::Verify(what));
+        }
+        // What is exact in floats stays so: old sums count once for each replica.
+        if step % 3 != 0 {
+            r.fill("floats", &mut floats, 0.0)?;
+            r.fill("doubles", &mut doubles, 0.0)?;
+            model.iter_mut().for_each(|copy| copy.floats.fill(0.0));
+            model.iter_mut().for_each(|copy| copy.doubles.fill(0.0));
+        }
+        if step % 4 == 2 {
+            r.fill("bytes", &mut bytes, 0)?;
+            r.fill("longs", &mut longs, 0)?;
+            r.fill("words", &mut words, step as u32 / 8)?;
+            model.iter_mut().for_each(|copy| copy.bytes.fill(0));
+            model.iter_mut().for_each(|copy| copy.longs.fill(0));
+            model.iter_mut().for_each(|copy| copy.words.fill(step as u32 / 8));
+        }
+    }
+    Ok(())
+}
+
+/// Runs a program on all fleets.
+fn on_all(program: fn(&mut Replica, &Resident) -> Result<()>) {
     let graph = Arc::new(load(&format!("uniform:{NODES},ef=4")).unwrap());
     let host = ["host:1", "host:3"].map(|name| (name.to_string(), CollectiveKind::Auto));
     for (devices, kind) in host.into_iter().chain(cuda_fleets()) {
@@ -317,4 +470,14 @@ fn what_lambdas_wrote_is_merged_as_everything_is() {
         let told = fleet.run(move |r| program(r, &g));
         assert!(told.is_ok(), "{devices} with {kind}: {told:?}");
     }
+}
+
+#[test]
+fn what_lambdas_wrote_is_merged_as_everything_is() {
+    on_all(program);
+}
+
+#[test]
+fn sums_count_what_lambdas_wrote_since_all_was_zeros() {
+    on_all(sums);
 }
