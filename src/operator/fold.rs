@@ -1,6 +1,6 @@
 //! `neighbor_reduce`, `reduce` and `histogram`: folds over a node's arcs, over a range, into bins.
 
-use super::args::Args;
+use super::args::{Args, written_by};
 use super::code::{Bytes, On, Operator};
 use super::for_all::{along_nodes, node_grid};
 use super::host::{HostFaults, edge_at};
@@ -13,6 +13,7 @@ use crate::collective::{DIFFERS, Element, Marked, Marks, MergeOp, Replicated, ce
 use crate::device::ArrayAddress;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
+use crate::hash::hash;
 use crate::layout::Resident;
 use bytemuck::Zeroable;
 use std::ops::Range;
@@ -134,12 +135,14 @@ impl Replica {
             );
             return Err(self.told(label, error));
         }
-        let (out, then) = match goes {
+        let (mut out, then) = match goes {
             Goes::To(out) => (Some(out), None),
             Goes::Then(then, args) => (None, Some((then, args))),
         };
+        let mut before = None;
         if let Some(out) = &out {
             self.check_output(label, &over, body, out)?;
+            before = Some(out.alike()).filter(|alike| *alike != DIFFERS);
             out.comes_from(DIFFERS);
         }
         let operator = if then.is_some() { Operator::FoldThen } else { Operator::Fold };
@@ -150,9 +153,13 @@ impl Replica {
         let args = &args;
         let call = Call::of(label, operator, over, (body, on), args);
         let call = Call { other, fold, backward, ..call };
+        // Elsewhere the old values of others' chunks count, too.
+        let gathered = out.as_ref().is_none_or(|out| out.span().op == MergeOp::Gather);
+        let call = if gathered { self.widened(call, None) } else { call };
+        let over = call.over;
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device::<T>(r, &call, range, op, out.as_deref()),
-            Backend::Host(_) => lambda.on_host(args, over.graph, |f| match (out, &then) {
+            Backend::Host(_) => lambda.on_host(args, over.graph, |f| match (&mut out, &then) {
                 (Some(out), _) => {
                     let cells = cells(out.host_mut().unwrap_or_default());
                     let store = |v: usize, sum: T| sum.store(&cells[v]);
@@ -163,7 +170,13 @@ impl Replica {
                 }),
                 (None, None) => Ok(()),
             }),
-        })
+        })?;
+        if let Some(out) = out {
+            let from = call.alike.flatten().zip(before);
+            let made = |(launch, before)| written_by(hash(launch, before), out.label());
+            out.comes_from(from.map_or(DIFFERS, made));
+        }
+        Ok(())
     }
 
     /// Refuses an output that is another replica's or too short; notes who writes it.

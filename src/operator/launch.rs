@@ -6,7 +6,7 @@ use super::host::{Bound, HostFaults, HostValue};
 use super::lambda::{
     ArcLambda, Body, FoldLambda, Lambda, NO_GRAPH, NO_GRAPH_TYPE, OnArc, OnElement, OnFolded, Value,
 };
-use super::over::Over;
+use super::over::{Over, What};
 use super::set::Sets;
 use crate::collective::Payload;
 use crate::collective::{DIFFERS, Frontier, Marks, MergeOp, Replicated, name_hash};
@@ -422,15 +422,22 @@ impl Replica {
         other.as_ref().map_or(Some(all), |other| of(all, other.body, other.args))
     }
 
-    /// Whether a launch over the arcs out of the nodes of a set takes less time than what is done to spread it, as far as is known.
+    /// Whether a launch over the arcs out of the nodes of a set, or of all nodes, takes less time than what is done to spread it, as
+    /// far as is known.
     pub(super) fn is_few(&self, over: &Over, backward: bool) -> bool {
-        let (Some(graph), Some(_)) = (over.graph, over.set()) else { return false };
+        let Some(graph) = over.graph else { return false };
         let most = match &self.backend {
             Backend::Cuda(_) => FEW,
             Backend::Host(_) => FEW / 64,
         };
-        let longest = graph.hubs(backward).longest;
-        self.last().is_some_and(|last| last.saturating_mul(longest) <= most)
+        match over.what {
+            What::Set(_) => {
+                let longest = graph.hubs(backward).longest;
+                self.last().is_some_and(|last| last.saturating_mul(longest) <= most)
+            }
+            What::Nodes | What::Arcs => graph.graph().arcs() + graph.graph().nodes() as u64 <= most,
+            What::Elements(_) | What::Range(..) => false,
+        }
     }
 
     /// The nodes of the set that rounds had last, as far as that is known.
@@ -444,22 +451,24 @@ impl Replica {
         self.is_few(over, backward) && self.last().is_some_and(far)
     }
 
-    /// `call` over all of a small set on every replica, in place of each one's part, where the next merges then find the same and
-    /// have nothing to exchange: for a few nodes they take longer than the launch.
+    /// `call` over all of a small set, or of a small graph, on every replica, in place of each one's part, where the next merges then
+    /// find the same and have nothing to exchange: for a few nodes they take longer than the launch.
     pub(super) fn widened<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
         let call = self.perhaps_wide(call, output);
         Call { alike: call.alike.or_else(|| Some(self.alike_after(&call))), ..call }
     }
 
     fn perhaps_wide<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
-        let Call { over, body, args, .. } = call;
+        let Call { over, .. } = call;
         let Some(graph) = over.graph else { return call };
         let few = self.is_few(&over, call.backward);
         let sharded = graph.report().placement == Placement::Sharded;
         let joins = output.is_none_or(|set| set.words().span().op == MergeOp::Or);
         // A pull goes through all nodes, however small the set is.
         let pulls = matches!(call.operator, Operator::Pull | Operator::PullOnly);
-        if over.whole || !few || pulls || sharded || !joins || !args.may_be_whole(body) {
+        let other = call.other.as_ref().is_none_or(|other| other.args.may_be_whole(other.body));
+        let lambdas = call.args.may_be_whole(call.body) && other;
+        if over.whole || !few || pulls || sharded || !joins || !lambdas {
             return call;
         }
         let wide = Call { over: over.whole(), ..call };

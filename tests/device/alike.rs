@@ -45,6 +45,67 @@ fn small_rounds_are_done_whole_by_every_replica() {
     }
 }
 
+#[lambda]
+fn difference(u: u32, v: u32, x: Reads<f32>) -> f32 {
+    x[v] - x[u]
+}
+
+#[lambda]
+fn warm(v: u32, folded: f32, x: Reads<f32>, y: Writes<f32>) {
+    y[v] = x[v] + 0.25f32 * folded;
+}
+
+/// Ten steps of a flow of heat, half of them by way of an array of what flows; the elements of each fold.
+fn warmed(r: &mut Replica, g: &Resident) -> Result<(Vec<u32>, Vec<u64>)> {
+    let mut x = r.node_array::<f32>("x", g, MergeOp::Gather)?;
+    let mut y = r.node_array::<f32>("y", g, MergeOp::Gather)?;
+    let mut flow = r.node_array::<f32>("flow", g, MergeOp::Gather)?;
+    let (difference, warm) = (difference(), warm());
+    x.assign(&(0..x.len()).map(|v| 1.0 / (v + 1) as f32).collect::<Vec<_>>())?;
+    r.trace_launches(true);
+    for step in 0..10 {
+        let all = Over::nodes(g);
+        let args = Args::new().reads("x", &x);
+        if step % 2 == 0 {
+            let warmer = Args::new().reads("x", &x).writes("y", &mut y);
+            let fold = Fold::then(&warm, warmer, MergeOp::Sum);
+            r.neighbor_reduce("heat", all, &difference, args, fold)?;
+        } else {
+            let fold = Fold::to(&mut flow, MergeOp::Sum);
+            r.neighbor_reduce("heat", all, &difference, args, fold)?;
+            r.merge(&mut flow)?;
+            let fold =
+                Fold::then(&warm, Args::new().reads("x", &x).writes("y", &mut y), MergeOp::Sum);
+            r.neighbor_reduce("heat", all, &difference, Args::new().reads("x", &x), fold)?;
+        }
+        r.merge(&mut y)?;
+        std::mem::swap(&mut x, &mut y);
+    }
+    let folds = r.launches().iter().filter(|launch| launch.label == "heat");
+    let elements = folds.map(|launch| launch.elements).collect();
+    let mut found: Vec<u32> = r.read(&x)?.into_iter().map(f32::to_bits).collect();
+    found.extend(r.read(&flow)?.into_iter().map(f32::to_bits));
+    Ok((found, elements))
+}
+
+/// Values that the host gave at first may differ: what comes of them is done whole once it was merged.
+#[test]
+fn a_small_graph_is_done_whole_by_every_replica() {
+    let graph = Arc::new(grid(40, 60, false, 1));
+    let mut alone = None;
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let (n, world) = (graph.nodes() as u64, fleet.world());
+        for (found, elements) in fleet.run(move |r| warmed(r, &g)).unwrap() {
+            let expected = alone.get_or_insert_with(|| found.clone());
+            assert_eq!(found, *expected, "{devices} with {kind}");
+            assert_eq!(elements[0] == n, world == 1, "{devices}: {elements:?}");
+            assert!(elements[5..].iter().all(|all| *all == n), "{devices}: {elements:?}");
+        }
+    }
+}
+
 /// It looks at what others have written meanwhile.
 #[lambda]
 fn tell(u: u32, v: u32, label: Writes<u32>) -> bool {
