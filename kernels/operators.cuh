@@ -376,10 +376,24 @@ __device__ void neighbor_fold(const Shape& s, const Rows& rows, const F& f, T id
         u64 first = live ? __ldg(rows.offsets + v) : 0, end = live ? __ldg(rows.offsets + v + 1) : 0;
         T sum = identity;
         u64 degree = end - first;
-        if (degree <= LEAF) {
-            for (u64 at = first; at < end; at++)
-                sum = fold_of(sum, f((u32)v, __ldg(rows.columns + at), at, weight_of(rows, at)), HIVE_FOLD);
+        const u32* columns = rows.columns + first;
+        u32 count = degree <= LEAF ? (u32)degree : 0u, k = 0;
+        auto take = [&](u32 k, u32 to) {
+            sum = fold_of(sum, f((u32)v, to, first + k, weight_of(rows, first + k)), HIVE_FOLD);
+        };
+        // Rows of one length, as those of a mesh: columns are asked for before the first is used. Elsewhere lanes would wait for those
+        // whose rows are longer twice.
+        if (__all_sync(FULL, count == __shfl_sync(FULL, count, 0))) {
+            const u32 AHEAD = 4;
+            for (; k + AHEAD <= count; k += AHEAD) {
+                u32 to[AHEAD];
+#pragma unroll
+                for (u32 j = 0; j < AHEAD; j++) to[j] = __ldg(columns + k + j);
+#pragma unroll
+                for (u32 j = 0; j < AHEAD; j++) take(k + j, to[j]);
+            }
         }
+        for (; k < count; k++) take(k, __ldg(columns + k));
         u32 rest = __ballot_sync(FULL, degree > LEAF && degree <= HUB);
         while (rest) {
             u32 owner = __ffs(rest) - 1;
