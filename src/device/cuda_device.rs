@@ -1,6 +1,7 @@
 //! A replica's GPU: its context, stream and events, loaded kernels, launches, and how the host waits.
 
 use super::buffer::{DeviceBuffer, Pinned};
+use super::chain::Chain;
 use super::check;
 use super::context::{Context, Stream, event};
 use super::driver::older;
@@ -12,7 +13,6 @@ use super::models::Pretend;
 use super::nvrtc::{self, KernelSource, Unit};
 use super::pool::Account;
 use super::probe::{DeviceInfo, attribute, describe};
-use super::recording::Chain;
 use super::side::Side;
 use crate::error::{Error, Result};
 use bytemuck::Pod;

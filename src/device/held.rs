@@ -7,8 +7,8 @@
 //!
 //! **Source.** CUDA Driver API, "Graph Management", `cuGraphExecKernelNodeSetParams`.
 
+use super::chain::{Chain, Executable, pointers};
 use super::launch::{Function, Launch};
-use super::recording::{Chain, Executable, pointers};
 use crate::error::Result;
 use cudarc::driver::sys;
 use std::collections::VecDeque;

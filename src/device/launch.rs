@@ -1,6 +1,6 @@
 //! Kernels and their launches.
 
-use super::check;
+use super::driver::check;
 use crate::error::Result;
 use bytemuck::Pod;
 use cudarc::driver::sys;

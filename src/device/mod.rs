@@ -3,6 +3,7 @@
 
 mod buffer;
 mod cache;
+mod chain;
 mod context;
 mod csr;
 mod cuda_device;
