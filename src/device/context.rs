@@ -116,9 +116,17 @@ impl Stream {
     /// The handle, for one call that queues something: behind what was held back.
     pub fn handle(&self) -> Result<sys::CUstream> {
         if self.is_main {
-            self.context.held.flush(&self.context.name, self.handle)?;
+            self.context.held.queue(&self.context.name, self.handle)?;
         }
         Ok(self.handle)
+    }
+
+    /// Queues what was held back in one call.
+    pub(super) fn flush(&self) -> Result<()> {
+        match self.is_main {
+            true => self.context.held.flush(&self.context.name, self.handle),
+            false => Ok(()),
+        }
     }
 
     /// Waits until it has nothing left to do. It blocks in the driver.

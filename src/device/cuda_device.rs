@@ -483,6 +483,11 @@ impl CudaDevice {
         self.half_launched.set(later || self.half_launched.get());
     }
 
+    /// Whether a merge was queued since the last wait, whose kernels may wait for some that other replicas have yet to launch.
+    pub(super) fn is_half_launched(&self) -> bool {
+        self.half_launched.get()
+    }
+
     /// Waits until merges that were queued here have been on all GPUs. What makes the driver wait, as an allocation does, may
     /// otherwise hold up the launch that a merge waits for.
     pub fn launched(&self) -> Result<()> {

@@ -9,7 +9,7 @@
 
 use super::chain::{Chain, Executable, pointers};
 use super::launch::{Function, Launch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +29,15 @@ struct State {
     now: Launches,
     /// Launches as they last came, those of the last shape first.
     kept: VecDeque<Kept>,
+    /// Why launches could not be queued, which are gone.
+    failed: Option<Error>,
+}
+
+impl State {
+    /// Where launches of this shape are kept.
+    fn at(&self) -> Option<usize> {
+        self.kept.iter().position(|kept| kept.launches.has_shape_of(&self.now))
+    }
 }
 
 // SAFETY: handles of graphs may be used from any thread, one at a time; the lock sees to that.
@@ -85,34 +94,61 @@ impl Held {
         true
     }
 
-    /// Queues what is held back on `stream` of the current context, which is that of `device`.
+    /// Whether [`Held::flush`] would make a graph.
+    pub fn makes(&self) -> bool {
+        let state = self.state();
+        state.now.are_worth() && state.at().is_some_and(|at| state.kept[at].graph.is_none())
+    }
+
+    /// Queues what is held back on `stream` of the current context, which is that of `device`, one launch after the other.
+    pub fn queue(&self, device: &str, stream: sys::CUstream) -> Result<()> {
+        self.give(|now, _| now.queue(device, stream))
+    }
+
+    /// The same in one call, if there is a graph for it, or launches of this shape have come before.
     pub fn flush(&self, device: &str, stream: sys::CUstream) -> Result<()> {
-        if !self.some.swap(false, Ordering::AcqRel) {
+        self.give(|now, kept| {
+            if !now.are_worth() {
+                return now.queue(device, stream);
+            }
+            let Some(at) = kept.iter().position(|kept| kept.launches.has_shape_of(&now)) else {
+                now.queue(device, stream)?;
+                kept.truncate(SHAPES - 1);
+                kept.push_front(Kept { launches: now, graph: None });
+                return Ok(());
+            };
+            kept.swap(0, at);
+            let last = &mut kept[0];
+            let made = match last.graph.take() {
+                Some(mut graph) => graph.exchange(device, &last.launches, &now).map(|()| graph),
+                None => Graph::of(device, &now),
+            };
+            // Without one, where there is no memory for it, say.
+            let Ok(graph) = made else { return now.queue(device, stream) };
+            last.launches = now;
+            last.graph.insert(graph).executable.launch(device, stream)
+        })
+    }
+
+    /// Hands over what is held back. Nobody finds that there is nothing before it is queued. After a failure nothing is queued.
+    fn give(&self, to: impl FnOnce(Launches, &mut VecDeque<Kept>) -> Result<()>) -> Result<()> {
+        if !self.some.load(Ordering::Acquire) {
             return Ok(());
         }
         let mut state = self.state();
-        let now = std::mem::take(&mut state.now);
-        if now.shapes.len() < WORTH.0 {
-            return now.queue(device, stream);
+        if let Some(failed) = &state.failed {
+            return Err(failed.clone());
         }
-        let of_shape = |kept: &Kept| kept.launches.has_shape_of(&now);
-        let Some(at) = state.kept.iter().position(of_shape) else {
-            now.queue(device, stream)?;
-            state.kept.truncate(SHAPES - 1);
-            state.kept.push_front(Kept { launches: now, graph: None });
+        let now = std::mem::take(&mut state.now);
+        if now.shapes.is_empty() {
             return Ok(());
-        };
-        state.kept.swap(0, at);
-        let kept = &mut state.kept[0];
-        let graph = match &mut kept.graph {
-            Some(graph) => {
-                graph.exchange(device, &kept.launches, &now)?;
-                graph
-            }
-            none => none.insert(Graph::of(device, &now)?),
-        };
-        kept.launches = now;
-        graph.executable.launch(device, stream)
+        }
+        let given = to(now, &mut state.kept);
+        match &given {
+            Ok(()) => self.some.store(false, Ordering::Release),
+            Err(error) => state.failed = Some(error.clone()),
+        }
+        given
     }
 
     /// Lets go of all graphs, or leaves them to the driver where their kernels may still run.
@@ -126,6 +162,10 @@ impl Held {
 }
 
 impl Launches {
+    fn are_worth(&self) -> bool {
+        self.shapes.len() >= WORTH.0
+    }
+
     fn has_shape_of(&self, other: &Launches) -> bool {
         self.shapes == other.shapes && self.sizes == other.sizes
     }

@@ -86,7 +86,7 @@ pub(crate) struct Lambdas {
 }
 
 /// Words for counts that are under way.
-const SLOTS: usize = 64;
+const SLOTS: usize = 128;
 /// No count.
 const NOT_THERE: u64 = u64::MAX;
 
@@ -278,15 +278,25 @@ impl CudaDevice {
         unsafe { f.launch(&self.info.device, stream, shape, &mut pointers) }
     }
 
-    /// Whether launches of lambdas on the main stream are held back from here on. They are queued together by
-    /// [`CudaDevice::flush`], or when anything else is queued on the stream.
-    pub fn hold(&self, on: bool) {
-        self.context.held.set(on);
+    /// Holds launches of lambdas on the main stream back from here on. They are queued together by [`CudaDevice::flush`], or one by
+    /// one before anything else is queued on the stream.
+    pub fn hold(&self) {
+        self.context.held.set(true);
     }
 
-    /// Queues what is held back.
-    pub fn flush(&self) -> Result<()> {
+    /// Queues launches at once again, after those that were held back.
+    pub fn let_go(&self) -> Result<()> {
+        self.context.held.set(false);
         self.stream().handle().map(drop)
+    }
+
+    /// Queues what is held back, as a graph where one is made or worth it.
+    pub fn flush(&self) -> Result<()> {
+        // To make one may wait for merges that are half launched, as an allocation does. The next flush finds none.
+        if self.context.held.makes() && self.is_half_launched() {
+            return self.wait();
+        }
+        self.stream().flush()
     }
 
     /// Queues copying `from` over `to`, which is as long, on the current lane.
@@ -304,8 +314,13 @@ impl CudaDevice {
     }
 
     /// Queues zeroing the first `bytes` of an array on the current lane.
-    pub fn zero_words(&self, array: &DeviceBuffer<u64>, bytes: usize) -> Result<()> {
-        let bytes = bytes.min(array.len() * 8);
+    pub fn zero_first<T: bytemuck::Pod>(
+        &self,
+        array: &DeviceBuffer<T>,
+        bytes: usize,
+    ) -> Result<()> {
+        self.queued();
+        let bytes = bytes.min(array.len() * size_of::<T>());
         // SAFETY: inside the allocation.
         check(&self.info.device, "cuMemsetD8", unsafe {
             sys::cuMemsetD8Async(array.pointer(), 0, bytes, self.lane_stream()?)

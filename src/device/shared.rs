@@ -242,8 +242,9 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         let done = self.stream.context().enter_to_free().is_some_and(|_current| {
-            // SAFETY: the context is current. What this replica has queued may use any part.
-            unsafe { sys::cuCtxSynchronize() == sys::CUresult::CUDA_SUCCESS }
+            // SAFETY: the context is current. What this replica has queued, or held back, may use any part.
+            let ended = || unsafe { sys::cuCtxSynchronize() == sys::CUresult::CUDA_SUCCESS };
+            self.stream.handle().is_ok() && ended()
         });
         if !done {
             std::mem::forget(std::mem::take(&mut self.parts)); // leak: the GPU may still use them

@@ -156,7 +156,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>, queue: &Queue) -> 
     let shape = Shape::of(&range, &call.over).with(scratch);
     let words = Shape { queue: items, capacity, ..shape }.as_words();
     let elements = range.end - range.start;
-    device.zero_words(&scratch.control, 8)?;
+    device.zero_first(&scratch.control, 8)?;
     if ordered {
         let grid = launch_shape(blocks(elements, FILTER, chance));
         device.launch_lambda(loaded.kernels[0], grid, &[&words, &lambda])?;

@@ -443,7 +443,7 @@ fn bins_on_device(
     let chance = r.chance();
     let (device, _) = r.on_cuda()?;
     let Some(bins) = counts.device() else { return Ok(()) };
-    device.zero_words(bins, bins.len() * 8)?;
+    device.zero_first(bins, usize::MAX)?;
     if range.is_empty() {
         return Ok(());
     }

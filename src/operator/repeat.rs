@@ -53,8 +53,7 @@ impl Replica {
         let ended = self.rounds(round);
         self.operators().last = None;
         let Backend::Cuda(device) = &self.backend else { return ended };
-        device.hold(false);
-        let queued = device.flush();
+        let queued = device.let_go();
         ended.and_then(|rounds| queued.map(|()| rounds))
     }
 
@@ -88,7 +87,7 @@ impl Replica {
     fn batched(&self, begun: usize) -> Result<bool> {
         let together = begun.is_multiple_of(BATCH);
         if let Backend::Cuda(device) = &self.backend {
-            device.hold(true);
+            device.hold();
             if together {
                 device.flush()?;
             }

@@ -1240,12 +1240,23 @@ fn outlast(v: u32, next: Writes<NodeSet>, k: u32) {
     }
 }
 
+#[lambda]
+fn plus(v: u32, x: Writes<u32>, far: Reads<u32>) {
+    x[v] = x[v] + far[v];
+}
+
 /// Launches of many rounds are queued in one call: in order with what comes between them, whether or not rounds are alike.
 #[test]
 fn rounds_run_in_order_whatever_comes_between_their_launches() {
     const ROUNDS: u32 = 150;
     let program = |r: &mut Replica, g: &Resident| {
-        let (turn, outlast) = (turn(), outlast());
+        let (turn, outlast, plus) = (turn(), outlast(), plus());
+        let mut far = Vec::new();
+        for (label, scheme) in
+            [("peer", Scheme::Peer), ("managed", Scheme::Managed), ("vmm", Scheme::Vmm)]
+        {
+            far.push(Some(r.shared::<u32>(label, NODES, scheme)?));
+        }
         let mut x = r.replicated::<u32>("x", NODES, MergeOp::Max)?;
         let mut copy = r.replicated::<u32>("copy", NODES, MergeOp::Max)?;
         let mut now = r.frontier("now", NODES, MergeOp::Or)?;
@@ -1259,6 +1270,16 @@ fn rounds_run_in_order_whatever_comes_between_their_launches() {
             r.for_all("turn", all, &turn, Args::new().writes("x", &mut x).scalar("k", k))?;
             if k % 7 == 3 {
                 r.for_all("turn", all, &turn, Args::new().writes("x", &mut x).scalar("k", 1u32))?;
+            }
+            // Zeros, which are let go of while what adds them may not be under way.
+            for (far, last) in far.iter_mut().zip(45u32..) {
+                if let Some(zeros) = far {
+                    let args = Args::new().writes("x", &mut x).reads("far", zeros);
+                    r.for_all("plus", all, &plus, args)?;
+                }
+                if k == last {
+                    *far = None;
+                }
             }
             match k % 60 {
                 // On another stream, which waits for what is there.
