@@ -131,9 +131,9 @@ impl Replica {
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range, output.as_deref()),
             Backend::Host(_) => lambda.on_host(&args, over.graph, |f| match &only {
-                None => on_host(r, &call, (&|_| true, f), direction, range, output.as_deref_mut()),
+                None => on_host(r, &call, (&|_| true, f), range, output.as_deref_mut()),
                 Some((only, args)) => only.on_host(args, over.graph, |wants| {
-                    on_host(r, &call, (wants, f), direction, range, output.as_deref_mut())
+                    on_host(r, &call, (wants, f), range, output.as_deref_mut())
                 }),
             }),
         })?;
@@ -230,9 +230,8 @@ fn on_device(
 /// `wants` is the filter, `f` the lambda, both bound.
 fn on_host(
     r: &Replica,
-    Call { over, backward, .. }: &Call,
+    Call { operator, over, backward, .. }: &Call,
     (wants, f): (&(dyn Fn(usize) -> bool + Sync), &OnArc<bool>),
-    direction: Direction,
     range: Range<u64>,
     output: Option<&mut Frontier>,
 ) -> Result<()> {
@@ -276,14 +275,14 @@ fn on_host(
         let nodes = (0..graph.nodes()).filter(|v| words[v / 64] >> (v % 64) & 1 != 0);
         nodes.map(|v| graph.degree(v)).sum()
     };
-    let direction = match direction {
-        Direction::Either if !few && ahead() > graph.arcs() / PART => Direction::Pull,
-        Direction::Either => Direction::Push,
-        direction => direction,
+    let pulls = match operator {
+        Operator::Pull | Operator::PullOnly => true,
+        Operator::Either | Operator::EitherOnly => !few && ahead() > graph.arcs() / PART,
+        _ => false,
     };
-    r.on_host(&range, &|block| match direction {
-        Direction::Push | Direction::Either => in_block(block, over, &mut |u| push(u)),
-        Direction::Pull => in_block(block, &chunk, &mut |v| pull(v)),
+    r.on_host(&range, &|block| match pulls {
+        false => in_block(block, over, &mut |u| push(u)),
+        true => in_block(block, &chunk, &mut |v| pull(v)),
     })
     .map(drop)
 }

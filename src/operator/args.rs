@@ -308,20 +308,21 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Whether all that `body` writes is the same after the next merge whether each replica runs it on its part or on all.
-    pub(crate) fn may_be_whole(&self, body: &Body) -> bool {
+    /// Whether all that `body` writes is the same after the next merge whether each replica runs it on its part or on all. With `owned`
+    /// it is so even where replicas give it other numbers.
+    pub(crate) fn may_be_whole(&self, body: &Body, owned: bool) -> bool {
         let written = |given: &Given| matches!(given.kind(), Kind::Writes(_) | Kind::WritesSet);
         self.given.iter().filter(|(_, given)| written(given)).all(|(name, given)| {
             let Given::Array { made, .. } = given else { return false };
             let ways = body.ways.map_or(&[][..], |ways| ways.0);
             let way = ways.iter().find(|(array, _)| array == name).map(|(_, way)| *way);
-            matches!(
-                (way, made.op),
-                (Some(Way::Own), Some(MergeOp::Gather))
-                    | (Some(Way::Min), Some(MergeOp::Min))
-                    | (Some(Way::Max), Some(MergeOp::Max))
-                    | (Some(Way::Or), Some(MergeOp::Or))
-            )
+            match (way, made.op) {
+                (Some(Way::Own), Some(MergeOp::Gather)) => true,
+                (Some(Way::Min), Some(MergeOp::Min))
+                | (Some(Way::Max), Some(MergeOp::Max))
+                | (Some(Way::Or), Some(MergeOp::Or)) => !owned,
+                _ => false,
+            }
         })
     }
 

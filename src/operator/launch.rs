@@ -160,6 +160,8 @@ pub(super) struct Call<'c> {
     pub label: &'static str,
     pub operator: Operator,
     pub over: Over<'c>,
+    /// What it was asked to run over: by this it is noted who owns what it writes.
+    pub asked: Over<'c>,
     pub body: &'c Body,
     pub on: On,
     /// Says which nodes are wanted, or takes a fold.
@@ -190,7 +192,7 @@ impl<'c> Call<'c> {
         args: &'c Args<'c>,
     ) -> Call<'c> {
         let (other, fold, backward, alike) = (None, 0, false, None);
-        Call { label, operator, over, body, on, other, args, fold, backward, alike }
+        Call { label, operator, over, asked: over, body, on, other, args, fold, backward, alike }
     }
 
     /// The operator, its fold and its direction: what differs between the kernels of the same lambdas.
@@ -369,7 +371,7 @@ impl Replica {
         }
         let split = call.over.split(self.shares());
         let range = call.over.part(self.rank(), split.as_deref());
-        if let Some(split) = &split {
+        if let Some(split) = &call.asked.split(self.shares()) {
             // A filter is asked about neighbours, and the arcs of a pull come from anywhere.
             let [strange, asked] = call.operator.strangers();
             let other = call.other.as_ref().map(|other| (other.body, other.args, asked));
@@ -463,11 +465,14 @@ impl Replica {
         let Some(graph) = over.graph else { return call };
         let few = self.is_few(&over, call.backward);
         let sharded = graph.report().placement == Placement::Sharded;
-        let joins = output.is_none_or(|set| set.words().span().op == MergeOp::Or);
+        // All nodes are done whole where it makes no difference whatever replicas do: what owners write is what counts.
+        let owned = over.set().is_none();
+        let joins = output.is_none_or(|set| !owned && set.words().span().op == MergeOp::Or);
         // A pull goes through all nodes, however small the set is.
         let pulls = matches!(call.operator, Operator::Pull | Operator::PullOnly);
-        let other = call.other.as_ref().is_none_or(|other| other.args.may_be_whole(other.body));
-        let lambdas = call.args.may_be_whole(call.body) && other;
+        let of = |body: &Body, args: &Args| args.may_be_whole(body, owned);
+        let other = call.other.as_ref().is_none_or(|other| of(other.body, other.args));
+        let lambdas = of(call.body, call.args) && other;
         if over.whole || !few || pulls || sharded || !joins || !lambdas {
             return call;
         }

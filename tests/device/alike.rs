@@ -106,6 +106,46 @@ fn a_small_graph_is_done_whole_by_every_replica() {
     }
 }
 
+#[lambda]
+fn number(v: u32, x: Writes<u32>, by: u32) {
+    x[v] = v * by;
+}
+
+#[lambda]
+fn number_y(v: u32, y: Writes<u32>, by: u32) {
+    y[v] = v * by;
+}
+
+/// Each owner's value counts, however many have found one; who the owners are is as on large graphs.
+#[test]
+fn owners_are_the_same_on_small_graphs() {
+    // The chunk of a hub is short.
+    let graph = Arc::new(load("star:5000").unwrap());
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        let (chunks, world) = (g.chunks().clone(), fleet.world());
+        let owned = fleet.run(move |r| {
+            let mut x = r.node_array::<u32>("x", &g, MergeOp::Gather)?;
+            let args = Args::new().writes("x", &mut x).scalar("by", r.rank() as u32);
+            r.for_all("number", Over::nodes(&g), &number(), args)?;
+            r.merge(&mut x)?;
+            let owned = r.read(&x)?;
+            let mut y = r.replicated::<u32>("y", owned.len(), MergeOp::Gather)?;
+            let args = Args::new().writes("y", &mut y).scalar("by", 1u32);
+            r.for_all("number", Over::nodes(&g), &number_y(), args)?;
+            Ok((owned, r.merge(&mut y).map_err(|error| error.to_string())))
+        });
+        for (owned, merged) in owned.unwrap() {
+            let rank = |v: u64| (0..world).find(|rank| chunks.range(*rank).contains(&v)).unwrap();
+            let expected = (0..owned.len() as u64).map(|v| v as u32 * rank(v) as u32);
+            assert!(expected.eq(owned), "{devices} with {kind}");
+            assert_eq!(merged.is_err(), world > 1, "{devices}: {merged:?}");
+            assert!(merged.err().is_none_or(|told| told.contains("owners")), "{devices}");
+        }
+    }
+}
+
 /// It looks at what others have written meanwhile.
 #[lambda]
 fn tell(u: u32, v: u32, label: Writes<u32>) -> bool {
