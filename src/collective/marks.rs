@@ -45,6 +45,11 @@ impl Marks {
         self.of
     }
 
+    /// The marks.
+    pub fn bits(&self) -> &DeviceBuffer<u32> {
+        &self.bits
+    }
+
     /// The address of the marks.
     pub fn pointer(&self) -> u64 {
         self.bits.pointer()

@@ -333,19 +333,23 @@ impl Replica {
             Some(Marked::Blocks | Marked::Terms) => copy.span.op != MergeOp::Gather,
             None => false,
         };
-        let (mut few, mut rest) = (Vec::new(), Vec::new());
+        let (mut few, mut sums, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (copy, split) in all.iter().zip(splits) {
             match copy.noted.marks.filter(|_| marked(copy)) {
+                Some(marks) if marks.of() == Marked::Terms => sums.push((copy.span, marks, split)),
                 Some(marks) => few.push((copy.span, marks, split)),
                 None => rest.push((copy, split)),
             }
         }
-        let spans: Vec<(Span, &Marks)> =
-            few.iter().map(|(span, marks, _)| (*span, *marks)).collect();
-        let merge = |r: &mut Replica| r.collective.merge_marked(&r.seat, &spans);
-        let known = spans.is_empty() || self.merging("merge what is marked", merge)?;
-        if !known {
-            for (span, marks, split) in few {
+        // Sums are never alike, and may not be known where all else is.
+        for some in [few, sums] {
+            let spans: Vec<(Span, &Marks)> =
+                some.iter().map(|(span, marks, _)| (*span, *marks)).collect();
+            let merge = |r: &mut Replica| r.collective.merge_marked(&r.seat, &spans);
+            if spans.is_empty() || self.merging("merge what is marked", merge)? {
+                continue;
+            }
+            for (span, marks, split) in some {
                 self.merge_span(span, split)?;
                 merged_by(split, span, marks)?;
             }

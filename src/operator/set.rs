@@ -88,46 +88,40 @@ impl Replica {
             _ => (2, Dtype::U64),
         };
         let zero = bytemuck::bytes_of(&value).iter().all(|byte| *byte == 0);
-        let terms = |array: &Replicated<T>| array.marks().is_some_and(|m| m.of() == Marked::Terms);
-        if zero && terms(array) && self.zero_blocks(label, array)? {
+        if zero && array.marks().is_some_and(|marks| marks.of() == Marked::Terms) {
+            self.zero_terms(label, array)?;
             array.comes_from(filled(value));
             return Ok(());
         }
         let args = Args::new().bits("x", array, dtype).scalar_bits("value", value, dtype);
         self.for_all(label, Over::elements(length).whole(), &FILLS[at], args)?;
-        if let Some(marks) = array.marks().filter(|_| zero && terms(array)) {
-            marks.clear()?;
-            let lambdas = &self.device()?.lambdas;
-            marks.set_exact(lambdas.lane() == 0 && !lambdas.forked());
-        }
         array.comes_from(filled(value));
         Ok(())
     }
 
-    /// Zeroes the blocks of an array that may not be zeros; false where it is not known which these are.
-    fn zero_blocks<T: Element>(
-        &mut self,
-        label: &'static str,
-        array: &Replicated<T>,
-    ) -> Result<bool> {
-        let Some(marks) = array.marks().filter(|marks| marks.are_exact()) else { return Ok(false) };
-        let Some(zero) = self.attached::<Operators>().and_then(|o| o.sets.as_ref()).map(|s| s.zero)
-        else {
-            return Ok(false);
-        };
-        let (size, words) = (size_of::<T>(), array.address());
-        let length = (array.len() * size).div_ceil(8) as u64;
-        let block = (BLOCK as usize * size / 8) as u64;
-        let args = ZeroArgs { words, marks: marks.pointer(), length, block };
-        let chance = self.chance();
+    /// Zeroes an array that is summed, or what of it may not be zeros. It is no meeting: what is known of it may differ.
+    fn zero_terms<T: Element>(&mut self, label: &'static str, array: &Replicated<T>) -> Result<()> {
+        let sets = self.attached::<Operators>().and_then(|held| held.sets.as_ref());
+        let (zero, chance) = (sets.map(|sets| sets.zero), self.chance());
+        let (Some(marks), Some(buffer)) = (array.marks(), array.device()) else { return Ok(()) };
         self.traced(label, ("fill", ""), array.len() as u64, |r| {
             let device = r.device()?;
+            let Some(zero) = zero.filter(|_| marks.are_exact()) else {
+                device.zero_first(buffer, usize::MAX)?;
+                device.zero_first(marks.bits(), usize::MAX)?;
+                let lambdas = &device.lambdas;
+                marks.set_exact(lambdas.lane() == 0 && !lambdas.forked());
+                return Ok(());
+            };
+            let (size, words) = (size_of::<T>(), array.address());
+            let length = (array.len() * size).div_ceil(8) as u64;
+            let block = (BLOCK as usize * size / 8) as u64;
+            let args = ZeroArgs { words, marks: marks.pointer(), length, block };
             let most = device.info.multiprocessors * 8;
             let blocks = blocks(marks.words(), u64::from(THREADS / 32), chance).min(most);
             let args: [u64; size_of::<ZeroArgs>() / 8] = bytemuck::cast(args);
             device.launch_lambda(zero, launch_shape(blocks), &[&args])
-        })?;
-        Ok(true)
+        })
     }
 
     /// Empties the replica's copy of a set.
