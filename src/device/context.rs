@@ -121,6 +121,11 @@ impl Stream {
         Ok(self.handle)
     }
 
+    /// Differs before and after something is queued on it that was not held back.
+    pub fn asked(&self) -> u64 {
+        self.context.held.asked()
+    }
+
     /// Queues what was held back in one call.
     pub(super) fn flush(&self) -> Result<()> {
         match self.is_main {

@@ -12,7 +12,7 @@ use super::launch::{Function, Launch};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a context's main stream has yet to be given.
@@ -20,6 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Held {
     /// Whether there is anything.
     some: AtomicBool,
+    /// How often the stream was asked for, to queue something else.
+    asked: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -94,6 +96,11 @@ impl Held {
         true
     }
 
+    /// Differs before and after something is queued on the stream that was not held back.
+    pub fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
     /// Whether [`Held::flush`] would make a graph.
     pub fn makes(&self) -> bool {
         let state = self.state();
@@ -102,6 +109,7 @@ impl Held {
 
     /// Queues what is held back on `stream` of the current context, which is that of `device`, one launch after the other.
     pub fn queue(&self, device: &str, stream: sys::CUstream) -> Result<()> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.give(|now, _| now.queue(device, stream))
     }
 

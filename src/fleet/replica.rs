@@ -431,11 +431,16 @@ impl Replica {
         {
             device.mark(1, false)?;
         }
+        let asked = |r: &Replica| r.device().map_or(0, |device| device.stream().asked());
+        let before = asked(self);
         let merged = merge(self);
+        let queued = asked(self) != before;
         self.seat.rendezvous.done(self.seat.rank);
         // The others' kernels may be waiting for a launch that did not come about.
         let merged = merged.inspect_err(|error| self.fail(error.clone()))?;
-        if let Backend::Cuda(device) = &self.backend {
+        if let Backend::Cuda(device) = &self.backend
+            && queued
+        {
             device.queued_merge(self.collective.meets_on_devices());
         }
         match &self.backend {
