@@ -101,10 +101,14 @@ impl Held {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether [`Held::flush`] would make a graph.
+    /// Whether [`Held::flush`] would make a graph, or let go of one.
     pub fn makes(&self) -> bool {
         let state = self.state();
-        state.now.are_worth() && state.at().is_some_and(|at| state.kept[at].graph.is_none())
+        let makes = match state.at() {
+            Some(at) => state.kept[at].graph.is_none(),
+            None => state.kept.len() == SHAPES,
+        };
+        state.now.are_worth() && makes
     }
 
     /// Queues what is held back on `stream` of the current context, which is that of `device`, one launch after the other.
