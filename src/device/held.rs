@@ -35,11 +35,9 @@ struct State {
     failed: Option<Error>,
 }
 
-impl State {
-    /// Where launches of this shape are kept.
-    fn at(&self) -> Option<usize> {
-        self.kept.iter().position(|kept| kept.launches.has_shape_of(&self.now))
-    }
+/// Where launches of this shape are kept.
+fn place_of(launches: &Launches, kept: &VecDeque<Kept>) -> Option<usize> {
+    kept.iter().position(|kept| kept.launches.has_shape_of(launches))
 }
 
 // SAFETY: handles of graphs may be used from any thread, one at a time; the lock sees to that.
@@ -104,7 +102,7 @@ impl Held {
     /// Whether [`Held::flush`] would make a graph, or let go of one.
     pub fn makes(&self) -> bool {
         let state = self.state();
-        let makes = match state.at() {
+        let makes = match place_of(&state.now, &state.kept) {
             Some(at) => state.kept[at].graph.is_none(),
             None => state.kept.len() == SHAPES,
         };
@@ -123,7 +121,7 @@ impl Held {
             if !now.are_worth() {
                 return now.queue(device, stream);
             }
-            let Some(at) = kept.iter().position(|kept| kept.launches.has_shape_of(&now)) else {
+            let Some(at) = place_of(&now, kept) else {
                 now.queue(device, stream)?;
                 kept.truncate(SHAPES - 1);
                 kept.push_front(Kept { launches: now, graph: None });

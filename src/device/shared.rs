@@ -167,8 +167,8 @@ impl Part {
             // So that others read it there and do not move it.
             device.fleet.iter().try_for_each(|gpu| advise(ACCESSED_BY, *gpu))?;
             let here = handle(device.ordinal)?;
-            // SAFETY: a part of live managed memory, and the device's own stream.
             let stream = device.stream().handle()?;
+            // SAFETY: a part of live managed memory, and the device's own stream.
             device.check("cuMemPrefetchAsync", unsafe {
                 (older.cuMemPrefetchAsync)(at, bytes as usize, here, stream)
             })?;

@@ -276,7 +276,8 @@ impl Replica {
         self.merge_all(&mut [what])
     }
 
-    /// [`Replica::merge`] of several at once: those of which it is known where they were written are merged in one exchange.
+    /// [`Replica::merge`] of several at once: those of which it is known where they were written are merged in one exchange, Sums in
+    /// a second one.
     ///
     /// # Errors
     /// As [`Replica::merge`].

@@ -67,8 +67,8 @@ impl Replica {
         self.new_set(label, nodes, op)
     }
 
-    /// Sets every element of the replica's copy to `value`. Zeros in an array that is merged by Sum cost what lambdas have written
-    /// since it was last all zeros.
+    /// Sets every element of the replica's copy to `value`. On a device, zeros in an array that is merged by Sum are written only where
+    /// the array may hold something else, as far as that is known.
     pub fn fill<T: Element>(
         &mut self,
         label: &'static str,
