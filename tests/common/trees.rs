@@ -34,10 +34,14 @@ pub fn link(parent: Writes<u32>, u: u32, v: u32) {
     }
 }
 
-/// Every node is a root.
+/// Every node is a root, or begins under its first neighbour, if that is smaller.
 #[lambda]
-pub fn own(v: u32, parent: Writes<u32>) {
+pub fn own(g: GraphView, v: u32, parent: Writes<u32>) {
     parent[v] = v;
+    for e in g.edges(v) {
+        parent[v] = v.min(e.node);
+        return;
+    }
 }
 
 /// Joins the trees of both ends of an arc.
