@@ -69,15 +69,21 @@ __device__ __forceinline__ void set_mark(u32* marks, u64 k) {
     if (__shfl_sync(active, k, leader) != k || lane_id() == leader) atomicOr(marks + (k >> 5), 1u << (k & 31u));
 }
 
-// *to = sum[0], to which all blocks have added, by the last of them; sum[0] and sum[1] are zeros then.
-__device__ __forceinline__ void sum_up(u64* sum, volatile u64* to) {
+// last(sum[0]), to which all blocks have added, by the last of them; sum[0] and sum[1] are zeros then.
+template <typename F> __device__ __forceinline__ void sum_up_then(u64* sum, const F& last) {
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();
     if (atomicAdd(sum + 1, 1ull) + 1 != gridDim.x) return;
     __threadfence();
-    *to = atomicExch(sum, 0ull);
+    u64 all = atomicExch(sum, 0ull);
     sum[1] = 0;
+    last(all);
+}
+
+// The same to a word.
+__device__ __forceinline__ void sum_up(u64* sum, volatile u64* to) {
+    sum_up_then(sum, [&](u64 all) { *to = all; });
 }
 
 // An array to write (and read). A bad index writes where nobody reads.

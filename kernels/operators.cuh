@@ -211,8 +211,8 @@ __device__ void set_arcs(const Shape& s, const Rows& rows) {
     sum_up(s.control + 1, s.control);
 }
 
-// Whether a push costs less than a pull: the arcs out of the set are at most so many.
-__device__ __forceinline__ bool is_few(const Shape& s) { return *s.control <= s.capacity; }
+// Whether a push costs less than a pull: the arcs out of the set are at most so many, of which 0 says that they are not.
+__device__ __forceinline__ bool is_few(const Shape& s) { return s.capacity != 0 && *s.control <= s.capacity; }
 
 // Every node is wanted.
 struct All {

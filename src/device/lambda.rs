@@ -79,13 +79,13 @@ pub(crate) struct Lambdas {
     start: sys::CUevent,
     /// Results of reductions, a word a lane.
     pub result: Pinned<u64>,
-    /// Counts that nobody waits for at once, in turn.
+    /// Counts that nobody waits for at once, in turn: `[slots, 2]`, nodes and arcs.
     counts: Pinned<u64>,
     /// Counts so far.
     turns: Cell<u64>,
 }
 
-/// Words for counts that are under way.
+/// Counts that may be under way.
 const SLOTS: usize = 128;
 /// No count.
 const NOT_THERE: u64 = u64::MAX;
@@ -99,7 +99,7 @@ impl Lambdas {
         let record = Pinned::new(context, 1)?;
         let sink = DeviceBuffer::new(stream, "bad indices", 1)?;
         sink.upload(&[FaultSink { record: record.pointer(), ..FaultSink::zeroed() }])?;
-        let (result, counts) = (Pinned::new(context, LANES)?, Pinned::new(context, SLOTS)?);
+        let (result, counts) = (Pinned::new(context, LANES)?, Pinned::new(context, 2 * SLOTS)?);
         let turns = Cell::new(0);
         let (keys, texts) = (HashMap::new(), HashMap::new());
         let (names, lanes, current) = (Vec::new(), RefCell::default(), Cell::new(0));
@@ -124,22 +124,28 @@ impl Lambdas {
         self.sink.pointer()
     }
 
-    /// Which count is next, and the address to which it is to come.
+    /// Which count is next, and the address to which it is to come, one word of nodes and one of arcs.
     pub fn next_count(&self) -> (u64, u64) {
         let turn = self.turns.replace(self.turns.get() + 1);
         let slot = turn as usize % SLOTS;
-        self.counts.set(slot, NOT_THERE);
-        (turn, self.counts.pointer() + 8 * slot as u64)
+        self.counts.set(2 * slot, NOT_THERE);
+        self.counts.set(2 * slot + 1, NOT_THERE);
+        (turn, self.counts.pointer() + 16 * slot as u64)
     }
 
-    /// Count number `turn`, if it is there: an error where a later one has taken its place.
-    pub fn count(&self, turn: u64) -> Result<Option<u64>> {
+    /// Count number `turn`, if it is there, of nodes, and of arcs where these were counted: an error where a later one has taken its
+    /// place.
+    pub fn count(&self, turn: u64) -> Result<Option<(u64, Option<u64>)>> {
         if self.turns.get() > turn + SLOTS as u64 {
             let what = format!("{SLOTS} counts were queued before one was asked for; ask sooner");
             return Err(Error::input(what));
         }
-        let count = self.counts.get(turn as usize % SLOTS);
-        Ok((count != NOT_THERE).then_some(count))
+        let slot = turn as usize % SLOTS;
+        let [nodes, arcs] = [0, 1].map(|at| {
+            let count = self.counts.get(2 * slot + at);
+            (count != NOT_THERE).then_some(count)
+        });
+        Ok(nodes.map(|nodes| (nodes, arcs)))
     }
 
     /// Whether a lane has work that the main stream has not waited for: it does not wait for what the main stream is given now.

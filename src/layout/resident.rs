@@ -5,7 +5,7 @@ mod on_device;
 use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
 use super::weighted_rows::is_flat_graph;
 use super::{Placement, PrepareReport, check_align};
-use crate::collective::{ChunkPolicy, Split};
+use crate::collective::{ChunkPolicy, Shares, Split};
 use crate::device::kernels::operators;
 use crate::device::{DeviceBuffer, DeviceCsr};
 use crate::error::{Error, Result};
@@ -13,8 +13,8 @@ use crate::fleet::{Fleet, Replica};
 use crate::graph::{Graph, milliseconds};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// In which order the nodes of a graph lie: what lambdas call `v`.
@@ -99,6 +99,10 @@ pub struct Resident {
     hubs: (Hubs, Option<Hubs>),
     report: PrepareReport,
     devices: Copies<DeviceGraph>,
+    /// Who pulls into which nodes, forward and backward ([`Resident::pull_chunks`]).
+    pulls: [OnceLock<Option<Split>>; 2],
+    /// Itself, for those that know a reference.
+    me: Weak<Resident>,
 }
 
 impl Resident {
@@ -146,6 +150,8 @@ impl Resident {
                 ..PrepareReport::default()
             },
             devices: Copies::default(),
+            pulls: Default::default(),
+            me: Weak::new(),
         };
         match (on_gpus, sharded) {
             (true, false) => resident.fill_gpus(fleet, input, turns, options.weights)?,
@@ -171,7 +177,37 @@ impl Resident {
         let host = rows(&resident.graph) + resident.turned.as_deref().map_or(0, rows);
         let held = resident.devices.most_bytes();
         resident.report.bytes_per_replica = if on_gpus { held.unwrap_or(0) } else { host };
-        Ok(Arc::new(resident))
+        Ok(Arc::new_cyclic(|me| Resident { me: me.clone(), ..resident }))
+    }
+
+    /// Nodes for each replica that take as long where few arcs of a row are looked at, forward or backward; `None` where the host does
+    /// not have the rows.
+    pub(crate) fn pull_chunks(&self, shares: &Shares, backward: bool) -> Option<&Split> {
+        let split = || {
+            let rows = if backward { self.rows_in()? } else { &self.graph };
+            let blocks = rows.nodes().div_ceil(PULLED);
+            let cost = |v: usize| 1 + rows.degree(v).min(LOOKED_AT);
+            let block = |at: usize| (at * PULLED..rows.nodes().min((at + 1) * PULLED)).map(cost);
+            let mut before: Vec<u64> =
+                (0..blocks).into_par_iter().map(|at| block(at).sum()).collect();
+            let mut total = 0;
+            for cost in &mut before {
+                total += std::mem::replace(cost, total);
+            }
+            before.push(total);
+            let of = |at: u64| before[at as usize];
+            let split = Split::by_weight(blocks as u64, shares, 1, total, of);
+            let ends =
+                split.bounds().iter().map(|at| (at * PULLED as u64).min(rows.nodes() as u64));
+            let ends: Vec<u64> = ends.collect();
+            Some(Split::of_lengths(ends.windows(2).map(|w| w[1] - w[0])))
+        };
+        self.pulls[usize::from(backward)].get_or_init(split).as_ref()
+    }
+
+    /// Itself, for as long as somebody holds it.
+    pub(crate) fn me(&self) -> Weak<Resident> {
+        self.me.clone()
     }
 
     /// Tells GPUs where nodes lie that are not in the input's order.
@@ -386,6 +422,12 @@ fn ordered(graph: Arc<Graph>, options: &ResidentOptions) -> Result<Arc<Graph>> {
         false => graph.relabelled(&order),
     }))
 }
+
+/// Nodes of a word of a set, which one replica pulls into.
+const PULLED: usize = 64;
+
+/// Arcs of a row that a pull looks at, at most, as far as that is foretold.
+const LOOKED_AT: u64 = 16;
 
 /// Arcs from which a row is a hub, and of a slice of it.
 const HUB: u64 = operators::HUB as u64;

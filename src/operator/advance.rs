@@ -5,15 +5,15 @@ use super::code::{Bytes, On, Operator, THREADS};
 use super::for_all::{along_nodes, node_grid};
 use super::host::edge_at;
 use super::lambda::{ArcLambda, Lambda, OnArc};
-use super::launch::{Call, Needs, Other, Shape, blocks, in_block, launch_shape};
+use super::launch::{Call, Needs, Other, PART, Shape, blocks, in_block, launch_shape};
 use super::over::{Over, What};
-use crate::collective::{DIFFERS, Frontier, Marks, atomic_words};
+use crate::collective::{DIFFERS, Frontier, Marks, MergeOp, atomic_words};
 use crate::device::ArrayAddress;
 use crate::device::kernels::lambda::Set;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::hash::hash;
-use crate::layout::Resident;
+use crate::layout::{Placement, Resident};
 use bytemuck::Zeroable;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -125,7 +125,8 @@ impl Replica {
             Other { body: &only.body, on, args }
         });
         let call = Call::of(label, operator, over, (body, on), &args);
-        let call = self.widened(Call { other, backward, ..call }, output.as_deref());
+        let call = self.widened(Call { other, backward, ..call }, output.as_deref())?;
+        let call = Call { even: self.may_be_even(&call, output.as_deref()), ..call };
         let launch = call.alike.flatten();
         let alike = output.as_ref().map(|set| set.words().alike());
         self.labelled(&call, |r, range| match &r.backend {
@@ -147,9 +148,22 @@ impl Replica {
     }
 }
 
-/// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,
-/// a pull at few arcs of each node (Beamer et al., SC 2012, section 4).
-const PART: u64 = 15;
+impl Replica {
+    /// Whether a call goes into nodes and leaves nothing but a set that is merged by OR: then those nodes are dealt that take as long,
+    /// in place of those of the chunks, whose rows have as many arcs. A pull looks at few arcs of most.
+    fn may_be_even(&self, call: &Call, output: Option<&Frontier>) -> bool {
+        let pulls = match call.operator {
+            Operator::Pull | Operator::PullOnly => true,
+            Operator::Either | Operator::EitherOnly => self.pushes(call) == Some(false),
+            _ => false,
+        };
+        let writes =
+            call.body.writes_any() || call.other.as_ref().is_some_and(|o| o.body.writes_any());
+        let joins = output.is_some_and(|set| set.words().span().op == MergeOp::Or);
+        let here = call.over.graph.is_some_and(|g| g.report().placement == Placement::Replicated);
+        pulls && !writes && joins && here && !call.over.whole && self.world() > 1
+    }
+}
 
 /// Pulls walk the chunk; the set says which arcs count.
 fn pulled<'a>(over: &Over<'a>) -> Over<'a> {
@@ -172,9 +186,9 @@ fn on_device(
         return Ok(());
     }
     let (lambda, only) = call.parameters(r, loaded.number)?;
-    let few = r.is_few(&call.over, call.backward);
+    let pushes = r.pushes(call);
     let chance = r.chance();
-    let scattered = r.is_scattered(&call.over, call.backward);
+    let scattered = r.is_scattered(call);
     let mut shape = Shape::of(&range, &call.over).of_scattered(scattered);
     let from = [shape.bits];
     // The rows that are walked are those against which it goes, where it pulls.
@@ -205,16 +219,17 @@ fn on_device(
     let rows = launch_shape(node_grid(&shape, device, chance));
     if let Some(scratch) = scratch.filter(|_| either) {
         shape.control = scratch.control.pointer();
-        // Few are pushed whatever the rest: all replicas know the same of how many there are.
-        if few {
-            shape.capacity = u64::MAX;
-            return launch(1, rows, &shape);
-        }
-        shape.capacity = call.over.graph.map_or(0, |g| g.graph().arcs()) / PART;
-        // Of the whole set, so that all replicas go in one direction.
-        let whole = Shape { first: 0, last: call.over.length(), ..shape };
-        let grid = launch_shape(node_grid(&whole, device, chance));
-        device.launch_lambda(loaded.kernels[0], grid, &[&whole.as_words(), &lambda])?;
+        shape.capacity = match pushes {
+            Some(true) => return launch(1, rows, &Shape { capacity: u64::MAX, ..shape }),
+            Some(false) => 0,
+            None => {
+                // Of the whole set, so that all replicas go in one direction.
+                let whole = Shape { first: 0, last: call.over.length(), ..shape };
+                let grid = launch_shape(node_grid(&whole, device, chance));
+                device.launch_lambda(loaded.kernels[0], grid, &[&whole.as_words(), &lambda])?;
+                call.over.graph.map_or(0, |g| g.graph().arcs()) / PART
+            }
+        };
         // A pull has work for more blocks than run at once, but blocks that only begin take time, too.
         let most = device.info.multiprocessors * 32;
         let grid = blocks(range.end - range.start, THREADS.into(), chance).min(most);
@@ -230,7 +245,7 @@ fn on_device(
 /// `wants` is the filter, `f` the lambda, both bound.
 fn on_host(
     r: &Replica,
-    Call { operator, over, backward, .. }: &Call,
+    call @ Call { operator, over, backward, .. }: &Call,
     (wants, f): (&(dyn Fn(usize) -> bool + Sync), &OnArc<bool>),
     range: Range<u64>,
     output: Option<&mut Frontier>,
@@ -269,7 +284,7 @@ fn on_host(
             yes(v);
         }
     };
-    let (chunk, few) = (pulled(over), r.is_few(over, *backward));
+    let chunk = pulled(over);
     let ahead = || -> u64 {
         let Some(words) = from else { return u64::MAX };
         let nodes = (0..graph.nodes()).filter(|v| words[v / 64] >> (v % 64) & 1 != 0);
@@ -277,7 +292,9 @@ fn on_host(
     };
     let pulls = match operator {
         Operator::Pull | Operator::PullOnly => true,
-        Operator::Either | Operator::EitherOnly => !few && ahead() > graph.arcs() / PART,
+        Operator::Either | Operator::EitherOnly => {
+            !r.pushes(call).unwrap_or_else(|| ahead() <= graph.arcs() / PART)
+        }
         _ => false,
     };
     r.on_host(&range, &|block| match pulls {

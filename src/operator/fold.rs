@@ -155,7 +155,7 @@ impl Replica {
         let call = Call { other, fold, backward, ..call };
         // Elsewhere the old values of others' chunks count, too.
         let gathered = out.as_ref().is_none_or(|out| out.span().op == MergeOp::Gather);
-        let call = if gathered { self.widened(call, None) } else { call };
+        let call = if gathered { self.widened(call, None)? } else { call };
         let over = call.over;
         self.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => neighbors_on_device::<T>(r, &call, range, op, out.as_deref()),
@@ -377,7 +377,7 @@ fn neighbors_on_device<T: Folded>(
     }
     let (lambda, then) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let scattered = r.is_scattered(&call.over, call.backward);
+    let scattered = r.is_scattered(call);
     let shape = Shape::of(&range, &call.over).of_scattered(scattered);
     let mut shape = shape.with_hubs(r, &call.over, call.backward);
     let (device, scratch) = r.on_cuda()?;

@@ -47,7 +47,7 @@ impl ForEach for Lambda<()> {
             What::Set(_) => Operator::Set,
         };
         let (body, on) = (&self.body, On::element("void"));
-        let call = r.widened(Call::of(label, operator, over, (body, on), args), None);
+        let call = r.widened(Call::of(label, operator, over, (body, on), args), None)?;
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {
@@ -61,7 +61,7 @@ impl ForEach for ArcLambda<()> {
     fn launch(&self, r: &mut Replica, label: &'static str, over: Over, args: &Args) -> Result<()> {
         let (body, on) = (&self.body, On::arc("void"));
         let over = along_nodes(over, body)?;
-        let call = r.widened(Call::of(label, Operator::Arcs, over, (body, on), args), None);
+        let call = r.widened(Call::of(label, Operator::Arcs, over, (body, on), args), None)?;
         r.labelled(&call, |r, range| match &r.backend {
             Backend::Cuda(_) => on_device(r, &call, range),
             Backend::Host(_) => self.on_host(args, over.graph, |each| {
@@ -110,7 +110,7 @@ fn on_device(r: &mut Replica, call: &Call, range: Range<u64>) -> Result<()> {
     }
     let (lambda, _) = call.parameters(r, loaded.number)?;
     let chance = r.chance();
-    let mut shape = Shape::of(&range, &call.over).of_scattered(r.is_scattered(&call.over, false));
+    let mut shape = Shape::of(&range, &call.over).of_scattered(r.is_scattered(call));
     if call.operator == Operator::Arcs {
         shape = shape.with_hubs(r, &call.over, false);
     }

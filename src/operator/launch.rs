@@ -22,9 +22,11 @@ use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{DeviceRows, Placement, Resident, most_slices};
 use bytemuck::Zeroable;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::ptr;
+use std::sync::{Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 /// One launch, as [`Replica::launches`] lists it.
@@ -52,10 +54,32 @@ pub(crate) struct Operators {
     pub(super) counts: Option<Replicated<u64>>,
     pub(super) sets: Option<Sets>,
     trace: Option<Vec<LaunchRecord>>,
-    /// The nodes of the set that rounds had last, as far as that is known.
-    pub(super) last: Option<u64>,
+    /// The set that rounds had last, as far as that is known.
+    pub(super) last: Option<Extent>,
+    /// Rounds begin on several replicas, and were not over a set yet.
+    pub(super) begins: bool,
+    /// The rows that a launch over a set went along last.
+    pub(super) rows: Option<Along>,
     /// Lambdas, and operators on them, that were launched before, on the host.
     met: HashSet<(u64, u64, u64)>,
+}
+
+/// The rows of a graph, forward or backward.
+pub(super) struct Along {
+    pub graph: Weak<Resident>,
+    pub backward: bool,
+    /// Some are long.
+    pub uneven: bool,
+}
+
+/// How large a set of nodes is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub nodes: u64,
+    /// Arcs out of them, where these were counted.
+    pub arcs: Option<u64>,
+    /// Counted, and not foretold.
+    pub exact: bool,
 }
 
 /// Device memory of a lane's launches.
@@ -137,7 +161,18 @@ impl Shape {
 }
 
 /// Arcs that a GPU looks at in less time than a merge takes.
-const FEW: u64 = 1 << 20;
+const FEW: u64 = 1 << 22;
+
+/// Arcs and nodes of a graph that operators over all of it look at in less time than that, and arcs out of a set whose nodes may lie
+/// far from each other.
+const SMALL: u64 = 1 << 20;
+
+/// Hosts have a bit less of both.
+const HOST: u64 = 64;
+
+/// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,
+/// a pull at few arcs of each node (Beamer et al., SC 2012, section 4).
+pub(super) const PART: u64 = 15;
 
 /// One node in so many is in a set whose nodes lie far from each other.
 const SCATTERED: u64 = 32;
@@ -171,6 +206,8 @@ pub(super) struct Call<'c> {
     pub fold: u32,
     /// It goes along arcs against their direction.
     pub backward: bool,
+    /// It goes into nodes, and it is nobody's business who takes which of them.
+    pub even: bool,
     /// [`Replica::alike_after`], once it is known.
     pub alike: Option<Option<u64>>,
 }
@@ -191,8 +228,9 @@ impl<'c> Call<'c> {
         (body, on): (&'c Body, On),
         args: &'c Args<'c>,
     ) -> Call<'c> {
-        let (other, fold, backward, alike) = (None, 0, false, None);
-        Call { label, operator, over, asked: over, body, on, other, args, fold, backward, alike }
+        let (other, fold, backward, even, alike) = (None, 0, false, false, None);
+        let asked = over;
+        Call { label, operator, over, asked, body, on, other, args, fold, backward, even, alike }
     }
 
     /// The operator, its fold and its direction: what differs between the kernels of the same lambdas.
@@ -369,7 +407,11 @@ impl Replica {
                 self.meet_for(call)?;
             }
         }
-        let split = call.over.split(self.shares());
+        if let (Some(_), Some(graph)) = (call.over.set(), call.over.graph) {
+            self.goes_along(graph, call.backward);
+        }
+        let even = call.even.then(|| call.over.graph?.pull_chunks(self.shares(), !call.backward));
+        let split = even.flatten().map(Cow::Borrowed).or_else(|| call.over.split(self.shares()));
         let range = call.over.part(self.rank(), split.as_deref());
         if let Some(split) = &call.asked.split(self.shares()) {
             // A filter is asked about neighbours, and the arcs of a pull come from anywhere.
@@ -398,6 +440,16 @@ impl Replica {
         self.traced(call.label, (operator, lambda), elements, |r| body(r, range))
     }
 
+    /// Notes the rows that a launch over a set goes along.
+    pub(super) fn goes_along(&mut self, graph: &Resident, backward: bool) {
+        let rows = &mut self.operators().rows;
+        let same = |held: &Along| ptr::eq(held.graph.as_ptr(), graph) && held.backward == backward;
+        if !rows.as_ref().is_some_and(same) {
+            let uneven = graph.hubs(backward).slices() > 0;
+            *rows = Some(Along { graph: graph.me(), backward, uneven });
+        }
+    }
+
     /// A number of a launch that leaves the same on all replicas, if they all come to it with the same number; `None` where
     /// they may leave something else.
     pub(super) fn alike_after(&self, call: &Call) -> Option<u64> {
@@ -424,46 +476,71 @@ impl Replica {
         other.as_ref().map_or(Some(all), |other| of(all, other.body, other.args))
     }
 
-    /// Whether a launch over the arcs out of the nodes of a set, or of all nodes, takes less time than what is done to spread it, as
+    /// Whether a launch along the arcs out of the nodes of a set, or of all nodes, takes less time than what is done to spread it, as
     /// far as is known.
-    pub(super) fn is_few(&self, over: &Over, backward: bool) -> bool {
+    fn is_few(&self, Call { operator, over, backward, .. }: &Call) -> bool {
         let Some(graph) = over.graph else { return false };
-        let most = match &self.backend {
-            Backend::Cuda(_) => FEW,
-            Backend::Host(_) => FEW / 64,
+        let of = |most: u64| match &self.backend {
+            Backend::Cuda(_) => most,
+            Backend::Host(_) => most / HOST,
         };
+        let (all, nodes) = (graph.graph().arcs(), graph.graph().nodes() as u64);
         match over.what {
             What::Set(_) => {
-                let longest = graph.hubs(backward).longest;
-                self.last().is_some_and(|last| last.saturating_mul(longest) <= most)
+                let turns = matches!(operator, Operator::Either | Operator::EitherOnly);
+                let most = |ahead: u64| if turns { ahead.min(all / PART + nodes) } else { ahead };
+                self.ahead(over, *backward).is_some_and(|ahead| most(ahead) <= of(FEW))
             }
-            What::Nodes | What::Arcs => graph.graph().arcs() + graph.graph().nodes() as u64 <= most,
+            What::Nodes | What::Arcs => all + nodes <= of(SMALL),
             What::Elements(_) | What::Range(..) => false,
         }
     }
 
-    /// The nodes of the set that rounds had last, as far as that is known.
-    fn last(&self) -> Option<u64> {
+    /// The set that rounds had last, as far as that is known.
+    fn last(&self) -> Option<Extent> {
         self.attached::<Operators>().and_then(|operators| operators.last)
     }
 
+    /// Arcs out of a set, or more than there are, as far as that is known.
+    fn ahead(&self, over: &Over, backward: bool) -> Option<u64> {
+        let (graph, last) = (over.graph?, self.last()?);
+        let most = || last.nodes.saturating_mul(graph.hubs(backward).longest);
+        over.set().map(|_| last.arcs.unwrap_or_else(most))
+    }
+
+    /// Whether an advance over a set that may go either way pushes, where that is known here: all replicas know the same.
+    pub(super) fn pushes(&self, Call { over, backward, .. }: &Call) -> Option<bool> {
+        let (graph, last) = (over.graph?, self.last()?);
+        let few = self.ahead(over, *backward)? <= graph.graph().arcs() / PART;
+        match last.arcs {
+            Some(_) => last.exact.then_some(few),
+            None => few.then_some(true),
+        }
+    }
+
     /// Whether a small set's nodes lie so far from each other that a warp finds no more than it has lanes in the lines it looks at.
-    pub(super) fn is_scattered(&self, over: &Over, backward: bool) -> bool {
-        let far = |last: u64| last.saturating_mul(SCATTERED) <= over.length();
-        self.is_few(over, backward) && self.last().is_some_and(far)
+    pub(super) fn is_scattered(&self, call: &Call) -> bool {
+        let far = |last: Extent| last.nodes.saturating_mul(SCATTERED) <= call.over.length();
+        let few = self.ahead(&call.over, call.backward).is_some_and(|ahead| ahead <= SMALL);
+        few && self.last().is_some_and(far)
     }
 
     /// `call` over all of a small set, or of a small graph, on every replica, in place of each one's part, where the next merges then
     /// find the same and have nothing to exchange: for a few nodes they take longer than the launch.
-    pub(super) fn widened<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
+    pub(super) fn widened<'c>(
+        &mut self,
+        call: Call<'c>,
+        output: Option<&Frontier>,
+    ) -> Result<Call<'c>> {
+        self.measure_first(&call.over, call.backward)?;
         let call = self.perhaps_wide(call, output);
-        Call { alike: call.alike.or_else(|| Some(self.alike_after(&call))), ..call }
+        Ok(Call { alike: call.alike.or_else(|| Some(self.alike_after(&call))), ..call })
     }
 
     fn perhaps_wide<'c>(&self, call: Call<'c>, output: Option<&Frontier>) -> Call<'c> {
         let Call { over, .. } = call;
         let Some(graph) = over.graph else { return call };
-        let few = self.is_few(&over, call.backward);
+        let few = self.is_few(&call);
         let sharded = graph.report().placement == Placement::Sharded;
         // All nodes are done whole where it makes no difference whatever replicas do: what owners write is what counts.
         let owned = over.set().is_none();

@@ -132,7 +132,7 @@ impl Replica {
         } else {
             self.traced(label, ("clear", ""), set.nodes() as u64, |r| {
                 r.find_marks(label, set)?;
-                r.launch_on_set(set, |sets| sets.clear, 0)
+                r.launch_on_set(set, |sets| sets.clear, 0, None)
             })?;
         }
         set.words().comes_from(ZEROS);
@@ -147,16 +147,27 @@ impl Replica {
         }
         let (lane, result) = (self.device()?.lambdas.lane(), &self.device()?.lambdas.result);
         let to = result.pointer() + 8 * lane as u64;
-        self.count_to(label, set, to)?;
+        self.count_to(label, set, to, None)?;
         self.settle()?;
         Ok(self.device()?.lambdas.result.get(lane))
     }
 
-    /// Queues writing the number of nodes in a set on a device to the word at `to`.
-    pub(super) fn count_to(&mut self, label: &'static str, set: &Frontier, to: u64) -> Result<()> {
+    /// Queues writing the number of nodes in a set on a device to the word at `to`, and that of the arcs out of them, if there are
+    /// `rows`, to the next.
+    pub(super) fn count_to(
+        &mut self,
+        label: &'static str,
+        set: &Frontier,
+        to: u64,
+        rows: Option<(&Resident, bool)>,
+    ) -> Result<()> {
+        let kernel = match rows {
+            Some(_) => |sets: &Sets| sets.arcs,
+            None => |sets: &Sets| sets.count,
+        };
         self.traced(label, ("count", ""), set.nodes() as u64, |r| {
             r.find_marks(label, set)?;
-            r.launch_on_set(set, |sets| sets.count, to)
+            r.launch_on_set(set, kernel, to, rows)
         })
     }
 
@@ -181,7 +192,7 @@ impl Replica {
         let Some(marks) = set.words().marks().filter(|marks| !marks.are_exact()) else {
             return Ok(());
         };
-        self.launch_on_set(set, |sets| sets.marks, 0)?;
+        self.launch_on_set(set, |sets| sets.marks, 0, None)?;
         // Streams that do not wait for this one look for themselves.
         let lambdas = &self.device()?.lambdas;
         marks.set_exact(lambdas.lane() == 0 && !lambdas.forked());
@@ -193,18 +204,26 @@ impl Replica {
         set: &Frontier,
         kernel: fn(&Sets) -> Function,
         to: u64,
+        rows: Option<(&Resident, bool)>,
     ) -> Result<()> {
-        let (words, chance) = (set.words(), self.chance());
+        let (words, chance, rank) = (set.words(), self.chance(), self.rank());
+        // A line a lane, or, where rows are looked at, a warp.
+        let per_block = if rows.is_some() { THREADS / 32 } else { THREADS };
+        let wide = rows.is_some_and(|(graph, _)| graph.wide());
+        let rows =
+            rows.and_then(|(graph, backward)| graph.device_rows(rank)[usize::from(backward)]);
+        let offsets = rows.map_or(0, |rows| rows.offsets.pointer());
         let sets = self.attached::<Operators>().and_then(|held| held.sets.as_ref());
         let (Some(sets), Some(marks)) = (sets, words.marks()) else {
             return Err(Error::machine("a set without marks; this is a bug"));
         };
         let device = self.device()?;
-        let control = sets.control.pointer() + 16 * device.lambdas.lane() as u64;
+        let control = sets.control.pointer() + 32 * device.lambdas.lane() as u64;
         let (address, length) = (words.address(), words.len() as u64);
-        let args = SetArgs { words: address, marks: marks.pointer(), length, control, to };
+        let (marks, wide) = (marks.pointer(), wide.into());
+        let args = SetArgs { words: address, marks, length, control, to, offsets, wide };
         let most = device.info.multiprocessors * 8;
-        let blocks = blocks(length, u64::from(LINE / 64 * THREADS), chance).min(most);
+        let blocks = blocks(length, u64::from(LINE / 64 * per_block), chance).min(most);
         let args: [u64; size_of::<SetArgs>() / 8] = bytemuck::cast(args);
         device.launch_lambda(kernel(sets), launch_shape(blocks), &[&args])
     }
@@ -221,9 +240,10 @@ fn filled<T: Element>(value: T) -> u64 {
 pub(super) struct Sets {
     clear: Function,
     count: Function,
+    arcs: Function,
     marks: Function,
     zero: Function,
-    /// `[streams, 2]`: what a count has so far.
+    /// `[streams, 4]`: what a count has so far.
     control: DeviceBuffer<u64>,
 }
 
@@ -232,9 +252,10 @@ impl Sets {
         let source = KERNELS.iter().find(|kernel| kernel.name == "sets.cu");
         let none = || Error::machine("sets.cu is not embedded; this is a bug");
         let source = source.ok_or_else(none)?;
-        let control = device.alloc("counts of sets", 2 * LANES)?;
+        let control = device.alloc("counts of sets", 4 * LANES)?;
         let mut load = |name| device.function(source, &[], name);
-        let (clear, count, marks) = (load("set_clear")?, load("set_count")?, load("set_marks")?);
-        Ok(Sets { clear, count, marks, zero: load("blocks_zero")?, control })
+        let (clear, count, arcs) = (load("set_clear")?, load("set_count")?, load("set_arcs")?);
+        let (marks, zero) = (load("set_marks")?, load("blocks_zero")?);
+        Ok(Sets { clear, count, arcs, marks, zero, control })
     }
 }
