@@ -1,4 +1,4 @@
-//! Connected components by label propagation: every node starts with itself as label and takes the
+//! Connected components by label propagation: every node starts with itself or its first neighbour as label and takes the
 //! smallest that it hears of; nodes whose label fell tell their neighbours in the next round.
 //!
 //! The smallest, not the most frequent as for communities: a minimum is taken arc by arc, in any order, in one
@@ -9,11 +9,16 @@
 use hivegraph::prelude::*;
 mod common;
 
-/// Everybody is its own label, and tells it. Where nodes lie by degree the smallest is that of a hub, and soon everywhere.
+/// Everybody is its own label, or has heard of its first neighbour, which is the smallest, and tells it. Where nodes lie by degree the
+/// smallest is that of a hub, and soon everywhere.
 #[lambda]
-pub fn start(v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
-    label[v] = v;
+pub fn start(g: GraphView, v: u32, label: Writes<u32>, telling: Writes<NodeSet>) {
     telling.insert(v);
+    label[v] = v;
+    for e in g.edges(v) {
+        label[v] = v.min(e.node);
+        return;
+    }
 }
 
 /// u tells v its label; v tells it in turn where that was smaller than its own.
