@@ -4,7 +4,8 @@
 //! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
 //! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. Arrays of which it is known where they
 //! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote. Host replicas of
-//! several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`).
+//! several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`). GPUs that do not
+//! reach each other's memory copy arrays to their hosts and back (`staged`), or take NCCL, by what takes less (`tried`).
 
 mod abroad;
 mod across;
@@ -19,6 +20,8 @@ mod owner;
 pub(crate) mod peer;
 mod rendezvous;
 mod replicated;
+pub(crate) mod staged;
+pub(crate) mod tried;
 mod two_shot;
 
 pub(crate) use across::AcrossCollective;
@@ -34,6 +37,7 @@ pub use rendezvous::{Payload, Rendezvous, Ticket};
 pub(crate) use replicated::{ANYWHERE, DIFFERS, Data, ZEROS, made_of, name_hash};
 pub(crate) use replicated::{Copied, Noted};
 pub use replicated::{Frontier, Mergeable, Replicated};
+pub use tried::ThroughHost;
 
 use crate::device::kernels::hive;
 use crate::device::kernels::joint::Joint;
@@ -110,6 +114,11 @@ impl Span {
 pub(crate) trait Collective: Send {
     /// `nccl`, `peer` or `host`.
     fn name(&self) -> &'static str;
+
+    /// What goes through the host, where that was tried beside NCCL.
+    fn through_host(&self) -> Option<ThroughHost> {
+        None
+    }
 
     /// Makes room for merges of `span` ahead of time: nothing may be allocated while a collective is
     /// half-launched somewhere.

@@ -539,52 +539,6 @@ impl Mover for PeerCollective {
     }
 }
 
-/// GPUs merged through host memory: copy out, merge there, copy back.
-pub(crate) struct StagedCollective {
-    name: String,
-    stream: Stream,
-    stage: Vec<u64>,
-    /// What merges there.
-    host: Box<dyn Collective>,
-}
-
-impl StagedCollective {
-    /// Of a replica whose host merges by `host`.
-    pub fn new(device: &CudaDevice, host: Box<dyn Collective>) -> StagedCollective {
-        let (name, stream) = (device.info.device.clone(), device.stream().clone());
-        StagedCollective { name, stream, stage: Vec::new(), host }
-    }
-}
-
-impl Collective for StagedCollective {
-    fn name(&self) -> &'static str {
-        "host"
-    }
-
-    fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
-        let bytes = span.length as usize * span.dtype.size();
-        self.stage.resize(bytes.div_ceil(8), 0);
-        let check = |call, status| crate::device::check(&self.name, call, status);
-        let stream = self.stream.handle()?;
-        // SAFETY: the stage holds `bytes` bytes; the device array has as many. The stream is drained
-        // before the host looks, and again before the stage is reused.
-        unsafe {
-            let stage = self.stage.as_mut_ptr();
-            check(
-                "cuMemcpyDtoH",
-                sys::cuMemcpyDtoHAsync_v2(stage.cast(), span.address, bytes, stream),
-            )?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))?;
-            self.host.merge(seat, Span { address: stage as u64, ..span }, split)?;
-            check(
-                "cuMemcpyHtoD",
-                sys::cuMemcpyHtoDAsync_v2(span.address, stage.cast(), bytes, stream),
-            )?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))
-        }
-    }
-}
-
 #[cfg(test)]
 #[path = "peer_tests.rs"]
 mod tests;

@@ -282,6 +282,12 @@ impl<T: Pod> Pinned<T> {
         self.device
     }
 
+    /// Its length in elements.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
     /// The address that the host uses.
     pub fn address(&self) -> *mut T {
         self.host

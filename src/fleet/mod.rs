@@ -11,7 +11,7 @@ mod replica;
 mod shared;
 
 pub use crate::collective::{
-    ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Shares, Split, Ticket,
+    ChunkPolicy, MAX_REPLICAS, Payload, Rendezvous, Shares, Split, ThroughHost, Ticket,
 };
 pub use crate::device::{DeviceInfo, Pretend};
 pub(crate) use company::Company;
@@ -106,6 +106,9 @@ pub struct FleetInfo {
     /// Every two GPUs read, write and do atomics in each other's memory, as over NVLink. Elsewhere `auto` has replicas compute
     /// what they would exchange.
     pub fast_links: bool,
+    /// What is merged through the host, where `auto` has tried that beside NCCL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through_host: Option<ThroughHost>,
     /// What each replica is dealt of work that is divided: in proportion to the bandwidth of its GPU's memory, of which replicas
     /// of one GPU have equal parts.
     pub shares: Shares,

@@ -7,9 +7,11 @@ use super::{
 };
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
-use crate::collective::peer::{Neighbour, PeerCollective, StagedCollective};
+use crate::collective::peer::{Neighbour, PeerCollective};
+use crate::collective::staged::StagedCollective;
+use crate::collective::tried::TriedCollective;
 use crate::collective::{AcrossCollective, MAX_REPLICAS, Rendezvous, apart};
-use crate::collective::{Collective, Seat, Shares};
+use crate::collective::{Collective, Seat, Shares, ThroughHost};
 use crate::device::{
     Account, CudaDevice, Pretend, can_do_atomics, device_count, gpu_uuid, nccl_finding,
     nvrtc_finding, probe, take_back,
@@ -216,6 +218,8 @@ struct Connection {
     shares: Shares,
     neighbours: Vec<Neighbour>,
     unique_id: Option<UniqueId>,
+    /// Where the host is tried beside NCCL: what tells the machine from others.
+    tried: Option<String>,
 }
 
 /// What is known of the devices of all processes, by rank.
@@ -285,7 +289,7 @@ type Opened = Result<(DeviceInfo, Option<Neighbour>)>;
 struct Starting {
     opened: Receiver<Opened>,
     connect: Sender<Connection>,
-    connected: Receiver<Result<()>>,
+    connected: Receiver<Result<Option<ThroughHost>>>,
     member: Member,
 }
 
@@ -392,12 +396,17 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
             "nccl" => Some(nccl_id(links.as_deref())?),
             _ => None,
         },
+        tried: match (collective, config.collective) {
+            ("nccl", CollectiveKind::Auto) => Some(machine(&gpus, &devices)),
+            _ => None,
+        },
     };
     for member in &starting {
         member.connect.send(connection.clone()).map_err(|_| gone())?;
     }
+    let mut through_host = None;
     for member in &starting {
-        member.connected.recv().map_err(|_| gone()).and_then(|c| c)?;
+        through_host = member.connected.recv().map_err(|_| gone()).and_then(|c| c)?;
     }
     let cuda = matches!(places, Places::Cuda(_));
     let info = FleetInfo {
@@ -408,6 +417,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         process: links.as_ref().map_or(0, |links| links.number()),
         lost: Vec::new(),
         fast_links: gpus.fast,
+        through_host,
         shares,
         devices,
         driver: if cuda { probe().driver.version } else { None },
@@ -453,6 +463,17 @@ fn nccl_id(links: Option<&Links>) -> Result<UniqueId> {
     UniqueId::of(&all[0]).ok_or_else(|| Error::machine("a communicator without a name; a bug"))
 }
 
+/// What tells GPUs, and how NCCL connects them, from others.
+fn machine(gpus: &Gpus, devices: &[DeviceInfo]) -> String {
+    let mut settings: Vec<_> = std::env::vars_os()
+        .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"NCCL_"))
+        .collect();
+    settings.sort_unstable();
+    let uuids: Vec<&str> = devices.iter().map(DeviceInfo::gpu).collect();
+    let versions = [probe().driver.version, nccl_finding().version].map(Option::unwrap_or_default);
+    format!("{:?} {uuids:?} {versions:?} {settings:?}", gpus.names)
+}
+
 /// Where a replica goes.
 enum Place {
     /// One of so many replicas of this host.
@@ -483,9 +504,10 @@ fn spawn(seat: Seat, place: Place, config: &FleetConfig) -> Result<Starting> {
             }
         };
         let Ok(connection) = connect_from.recv() else { return };
-        let mut replica = match join(&seat, backend, &connection) {
+        let (mut replica, through_host) = match join(&seat, backend, &connection) {
             Ok((backend, collective)) => {
-                Replica::new(seat, connection.shares, (backend, collective), fault, perturb)
+                let (shares, through_host) = (connection.shares, collective.through_host());
+                (Replica::new(seat, shares, (backend, collective), fault, perturb), through_host)
             }
             Err(error) => {
                 // The others may be waiting for this replica inside NCCL.
@@ -494,7 +516,7 @@ fn spawn(seat: Seat, place: Place, config: &FleetConfig) -> Result<Starting> {
                 return;
             }
         };
-        let _ = connected_to.send(Ok(()));
+        let _ = connected_to.send(Ok(through_host));
         while let Ok(job) = jobs.recv() {
             job(&mut replica);
         }
@@ -546,7 +568,16 @@ fn join(
     let collective: Box<dyn Collective> = match &mut backend {
         Backend::Host(_) => on_host(),
         Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
-            ("nccl", Some(id)) => Box::new(NcclCollective::new(device, seat, id)?),
+            ("nccl", Some(id)) => {
+                let nccl = NcclCollective::new(device, seat, id)?;
+                match &connection.tried {
+                    None => Box::new(nccl),
+                    Some(machine) => {
+                        let host = StagedCollective::new(device, on_host());
+                        Box::new(TriedCollective::new(device, seat, (nccl, host), machine)?)
+                    }
+                }
+            }
             ("peer", _) => {
                 let (neighbours, joins) = (&connection.neighbours, connection.fast_links);
                 Box::new(PeerCollective::new(device, seat, neighbours, joins)?)

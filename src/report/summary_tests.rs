@@ -77,6 +77,7 @@ fn merged(merge: MergeMode) -> Outcome {
             process: 0,
             lost: Vec::new(),
             fast_links: false,
+            through_host: None,
             shares: crate::fleet::Shares::equal(2),
             devices: vec![gpu(0, 0, 1 << 34), gpu(1, 0, 1 << 34)],
             driver: Some("580.159.03 (CUDA 13.0)".into()),
