@@ -1190,15 +1190,15 @@ fn apart(archive: &str) -> String {
         "two GPUs beside one",
         "through NCCL, mean",
         "worst",
-        "through the host, mean",
+        "by size, mean",
         "worst",
     ]);
     for workload in WORKLOADS {
-        let both = ["nccl", "host"].map(|collective| {
+        let all = ["nccl", "auto"].map(|collective| {
             let of = |devices| [devices, collective, ""];
             sweep.beside(workload, of("cuda:0-1"), of("cuda:0"))
         });
-        text += &row(workload, both.concat());
+        text += &row(workload, all.concat());
     }
     text
 }
