@@ -238,9 +238,13 @@ fn go_through(folder: &Path) -> usize {
     };
     let mut count = 0;
     for target in within(folder) {
-        let name = name_of(&target.file_name().unwrap().to_string_lossy());
+        let reader = target.file_name().unwrap().to_string_lossy();
         for path in within(&target) {
-            survives(name, &std::fs::read(path).unwrap());
+            let bytes = std::fs::read(path).unwrap();
+            match &*reader {
+                "messages" => drop(rubbish::messages(&bytes)),
+                reader => survives(name_of(reader), &bytes),
+            }
             count += 1;
         }
     }

@@ -134,6 +134,11 @@ pub fn gap(bytes: &[u8]) {
     load("g.wsg", bytes);
 }
 
+/// What processes tell each other.
+pub fn messages(bytes: &[u8]) {
+    rubbish::messages(bytes);
+}
+
 /// GAP's edge lists.
 pub fn gap_list(bytes: &[u8]) {
     load("g.el", bytes);

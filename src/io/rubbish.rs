@@ -1,4 +1,4 @@
-//! The readers' doors for tests that feed them rubbish (`fuzz`, `tests/fuzz.rs`): from memory, under a
+//! The doors of readers, and of processes, for tests that feed them rubbish (`fuzz`, `tests/fuzz.rs`): from memory, under a
 //! bound. No part of the library's interface.
 
 use super::source::{self, Bytes, Limit};
@@ -17,6 +17,12 @@ pub fn parse_bytes(name: &str, bytes: &[u8], options: &LoadOptions) -> Result<Gr
     let bytes =
         source::unpacked(name, Bytes::Owned(bytes.to_vec()), Limit::of_graph(options.input_limit))?;
     super::make(name, &bytes, options, Instant::now(), None)?.on_host()
+}
+
+/// What processes would make of these bytes, if they came over a connection, or were the body of a message: how many messages they
+/// would understand.
+pub fn messages(bytes: &[u8]) -> usize {
+    crate::processes::understood(bytes)
 }
 
 /// [`super::load_with`] on an LDBC data set `g`, neither file packed.

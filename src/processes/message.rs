@@ -106,6 +106,19 @@ pub(super) fn receive(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> 
     }
 }
 
+/// How many messages processes would understand if these bytes came over a connection, and were it the body of one.
+pub(crate) fn understood(mut bytes: &[u8]) -> usize {
+    let is_message = |kind, body: &[u8]| {
+        usize::from(kind == MESSAGE && postcard::from_bytes::<Message>(body).is_ok())
+    };
+    let body = framed(bytes);
+    let mut count = receive(&mut &body[..]).map_or(0, |(kind, body)| is_message(kind, &body));
+    while let Ok((kind, body)) = receive(&mut bytes) {
+        count += is_message(kind, &body);
+    }
+    count
+}
+
 /// A message of the time before links are open.
 pub(super) fn receive_message(stream: &mut TcpStream) -> Option<Message> {
     let (kind, body) = receive(stream).ok()?;

@@ -21,5 +21,5 @@ pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
 pub(crate) use links::{Hears, Links, another_speaks, leave};
 pub(crate) use members::Members;
-pub(crate) use message::Message;
+pub(crate) use message::{Message, understood};
 pub(crate) use near::{Near, short_label, short_operation};
