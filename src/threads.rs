@@ -1,7 +1,10 @@
 //! Threads: a system may refuse one.
 
 use crate::error::{Error, Result};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// Starts a thread of this name.
 ///
@@ -12,6 +15,31 @@ pub(crate) fn start<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>> {
     Builder::new().name(name.into()).spawn(body).map_err(refused)
+}
+
+/// What `work` makes, on a thread of its own. Meanwhile `lives` is called at least as often as `every` so much time.
+///
+/// # Errors
+/// [`Error::Machine`] where the system has no thread left.
+pub(crate) fn beside<T: Send>(
+    name: &str,
+    every: Duration,
+    lives: impl Fn(),
+    work: impl FnOnce() -> T + Send,
+) -> Result<T> {
+    let (ends, ended) = channel::<()>();
+    let body = move || {
+        // It goes at the end, however that comes.
+        let _ends = ends;
+        work()
+    };
+    std::thread::scope(|scope| {
+        let worker = Builder::new().name(name.into()).spawn_scoped(scope, body).map_err(refused)?;
+        while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            lives();
+        }
+        worker.join().or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// Starts the threads that all of the host's work shares, so that it is told here if there are none.
@@ -28,4 +56,19 @@ pub(crate) fn refused(cause: impl std::fmt::Display) -> Error {
     Error::machine(format!(
         "cannot start a thread: {cause}; end other programs, or raise the limit of threads (ulimit -u)"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_thread_that_waits_for_another_shows_that_it_lives() {
+        let (beats, short) = (Cell::new(0), Duration::from_millis(2));
+        let lives = || beats.set(beats.get() + 1);
+        let made = beside("works", short, lives, || std::thread::sleep(25 * short));
+        assert!(made.is_ok() && beats.get() > 5, "{}", beats.get());
+        assert_eq!(beside("works", Duration::MAX, || {}, || 7).ok(), Some(7));
+    }
 }

@@ -15,6 +15,7 @@ use super::pool::Account;
 use super::probe::{DeviceInfo, attribute, describe};
 use super::side::Side;
 use crate::error::{Error, Result};
+use crate::threads;
 use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::cell::{Cell, RefCell};
@@ -285,7 +286,8 @@ impl CudaDevice {
             return Ok(*found);
         }
         let start = Instant::now();
-        let cubin = nvrtc::cubin(source, options, &self.arch())?;
+        let arch = self.arch();
+        let cubin = self.compiled(|| nvrtc::cubin(source, options, &arch))?;
         let loaded = load_module(&self.info.device, &cubin, source.kernels.iter().copied())?;
         for (name, function) in source.kernels.iter().zip(loaded) {
             self.functions.insert((key.0.clone(), name), function);
@@ -299,11 +301,18 @@ impl CudaDevice {
     /// The kernels of a unit made at run time, compiled and loaded.
     pub fn load_unit(&mut self, unit: &Unit) -> Result<Vec<Function>> {
         let start = Instant::now();
-        let cubin = nvrtc::unit_cubin(unit, &self.arch())?;
+        let arch = self.arch();
+        let cubin = self.compiled(|| nvrtc::unit_cubin(unit, &arch))?;
         let loaded =
             load_module(&self.info.device, &cubin, unit.kernels.iter().map(String::as_str))?;
         self.compile_ms += start.elapsed().as_secs_f64() * 1e3;
         Ok(loaded)
+    }
+
+    /// What a compiler makes, which may take longer than other replicas wait for one that is silent.
+    fn compiled<T: Send>(&self, compile: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let lives = || self.watch.beat(self.rank);
+        threads::beside("hive-compiles", self.watch.deadline() / 8, lives, compile)?
     }
 
     fn arch(&self) -> String {

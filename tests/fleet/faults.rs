@@ -208,6 +208,28 @@ fn after_a_fault_a_fresh_fleet_of_the_same_process_works() {
     }
 }
 
+/// To compile all that a walk needs takes some seconds.
+#[test]
+fn a_replica_that_compiles_for_longer_than_others_wait_is_no_fault() {
+    if !common::has_gpu() {
+        return common::skipped("no CUDA device, nothing was compiled for one");
+    }
+    let mut command = common::hive();
+    command.args([
+        "run",
+        "walk",
+        "--graph",
+        "rmat:10",
+        "--devices",
+        "cuda:0x2",
+        "--deadline",
+        "0.5",
+    ]);
+    command.env("HIVE_CACHE_DIR", "");
+    let ended = common::ends_within(Duration::from_secs(60), &mut command);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
 #[test]
 fn a_fault_that_never_comes_changes_nothing() {
     let host = ("host:4".to_string(), CollectiveKind::Auto);

@@ -1186,13 +1186,8 @@ fn pretend(archive: &str) -> String {
 
 fn apart(archive: &str) -> String {
     let sweep = Sweep(records(archive, "apart.jsonl"));
-    let mut text = head(&[
-        "two GPUs beside one",
-        "through NCCL, mean",
-        "worst",
-        "by size, mean",
-        "worst",
-    ]);
+    let mut text =
+        head(&["two GPUs beside one", "through NCCL, mean", "worst", "by size, mean", "worst"]);
     for workload in WORKLOADS {
         let all = ["nccl", "auto"].map(|collective| {
             let of = |devices| [devices, collective, ""];
