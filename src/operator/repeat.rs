@@ -116,8 +116,8 @@ impl Replica {
         Ok(together)
     }
 
-    /// Counts the set of the first launch of rounds over one, where all replicas have the same: those that began rounds know nothing
-    /// of it.
+    /// Counts the set of the first launch of rounds over one, if all replicas have the same: what began the rounds said nothing of it.
+    /// It is a meeting.
     pub(super) fn measure_first(&mut self, over: &Over, backward: bool) -> Result<()> {
         let (Some(set), Some(graph)) = (over.set(), over.graph) else { return Ok(()) };
         let begins = self.attached::<Operators>().is_some_and(|operators| operators.begins);
@@ -125,12 +125,20 @@ impl Replica {
             return Ok(());
         }
         self.operators().begins = false;
-        if set.words().alike() != DIFFERS {
-            self.goes_along(graph, backward);
-            let left = self.left("count", set)?;
-            let known = self.known(left)?;
-            self.operators().last = Some(known);
-        }
+        let alike = set.words().alike();
+        let known = match alike {
+            DIFFERS => None,
+            _ => {
+                self.goes_along(graph, backward);
+                let left = self.left("count", set)?;
+                Some(self.known(left)?)
+            }
+        };
+        let own = known.map_or([DIFFERS; 4], |Extent { nodes, arcs, .. }| {
+            [alike, nodes, arcs.unwrap_or(u64::MAX), 1]
+        });
+        let all = self.agree("count", own)?;
+        self.operators().last = known.filter(|_| all.iter().all(|other| *other == own));
         Ok(())
     }
 
