@@ -211,7 +211,7 @@ __device__ void set_arcs(const Shape& s, const Rows& rows) {
     sum_up(s.control + 1, s.control);
 }
 
-// Whether a push costs less than a pull: the arcs out of the set are at most so many, of which 0 says that they are not.
+// Whether a push costs less than a pull: the arcs out of the set are at most so many; a capacity of 0 means a pull.
 __device__ __forceinline__ bool is_few(const Shape& s) { return s.capacity != 0 && *s.control <= s.capacity; }
 
 // Every node is wanted.

@@ -11,6 +11,7 @@ struct SetArgs {  // @host
     u64* control;  // of a count: nodes, blocks that have added theirs, arcs; zeros between launches
     u64* to;       // where the count goes; of nodes and arcs, two words
     u64 offsets;   // of rows, where arcs are counted
+    u64 nodes;     // rows; bits beyond are none
     u64 wide;      // whether these have 64 bits
 };
 
@@ -72,8 +73,9 @@ template <typename T> __device__ u64 arcs_of_lines(const SetArgs& a, const T* of
         for (u32 k = 0; k < 2 * QUADS; k++) {
             u64 at = line * 2 * QUADS + k;
             u32 bits = at < 2 * a.length ? ((const u32*)a.words)[at] : 0;
-            if (!(bits >> lane_id() & 1u)) continue;
-            const T* row = offsets + at * 32 + lane_id();
+            u64 v = at * 32 + lane_id();
+            if (!(bits >> lane_id() & 1u) || v >= a.nodes) continue;
+            const T* row = offsets + v;
             arcs += row[1] - row[0];
             nodes++;
         }

@@ -108,22 +108,27 @@ impl Reach {
 
     /// Waits until the replica's stream has nothing left to do, or the fleet has failed.
     pub fn drain(&self) -> Result<()> {
-        let (mut polls, start, limit) = (0u32, Instant::now(), self.place.step_limit());
-        while !self.stream.is_idle()? {
-            polls = polls.wrapping_add(1);
-            if polls.is_multiple_of(256) {
-                self.place.beat(self.rank);
-                if start.elapsed() > limit {
-                    self.place.poison(self.place.fault(self.rank, crate::device::endless(limit)));
-                }
-                if let Some(error) = self.place.failure() {
-                    return Err(error);
-                }
-            }
-            std::hint::spin_loop();
-        }
-        Ok(())
+        drain(&self.place, self.rank, &self.stream)
     }
+}
+
+/// Waits until the stream of replica `rank` has nothing left to do, or the fleet has failed.
+pub(super) fn drain(place: &Rendezvous, rank: usize, stream: &Stream) -> Result<()> {
+    let (mut polls, start, limit) = (0u32, Instant::now(), place.step_limit());
+    while !stream.is_idle()? {
+        polls = polls.wrapping_add(1);
+        if polls.is_multiple_of(256) {
+            place.beat(rank);
+            if start.elapsed() > limit {
+                place.poison(place.fault(rank, crate::device::endless(limit)));
+            }
+            if let Some(error) = place.failure() {
+                return Err(error);
+            }
+        }
+        std::hint::spin_loop();
+    }
+    Ok(())
 }
 
 /// The error of addresses that no GPU can use.

@@ -88,6 +88,11 @@ impl<T: Element> Replicated<T> {
         self.alike.iter().for_each(|alike| alike.store(what, Ordering::Relaxed));
     }
 
+    /// Notes that a lambda writes it wherever it likes.
+    pub(crate) fn written_anywhere(&self) {
+        self.written.store(ANYWHERE, Ordering::Relaxed);
+    }
+
     /// What it has come from, as far as that may be the same on all replicas.
     pub(crate) fn alike(&self) -> u64 {
         self.alike.as_ref().map_or(DIFFERS, |alike| alike.load(Ordering::Relaxed))

@@ -1,5 +1,6 @@
 //! GPUs merged through host memory: copy out, merge there, copy back.
 
+use super::abroad::drain;
 use super::{Collective, MergeOp, Seat, Span, Split};
 use crate::device::{Context, CudaDevice, Pinned, Stream, check};
 use crate::error::Result;
@@ -24,7 +25,7 @@ impl StagedCollective {
 
     /// The address of the stage, which has room for so many bytes.
     fn stage(&mut self, bytes: u64) -> Result<u64> {
-        let words = bytes.div_ceil(8).next_power_of_two() as usize;
+        let words = bytes.div_ceil(8).max(1) as usize;
         match &self.stage {
             Some(stage) if stage.len() >= words => Ok(stage.address() as u64),
             _ => {
@@ -41,10 +42,6 @@ impl Collective for StagedCollective {
         "host"
     }
 
-    fn reserve(&mut self, _seat: &Seat, span: Span) -> Result<()> {
-        self.stage(span.length * span.dtype.size() as u64).map(drop)
-    }
-
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
         let ticket = span.ticket(seat, split.fingerprint());
@@ -53,6 +50,9 @@ impl Collective for StagedCollective {
             return Ok(());
         }
         let size = span.dtype.size() as u64;
+        let wait = |stream: &Stream| drain(&seat.rendezvous, seat.rank, stream);
+        // What the GPU still does may take long; and to make a stage may wait for it.
+        wait(&self.stream)?;
         let stage = self.stage(span.length * size)?;
         // What others own is theirs to tell, and what nobody owns stays.
         let all = split.bounds().last().copied().unwrap_or(0);
@@ -65,11 +65,11 @@ impl Collective for StagedCollective {
         unsafe {
             let (to, from) = (stage + first, span.address + first);
             check("cuMemcpyDtoH", sys::cuMemcpyDtoHAsync_v2(to as _, from, length, stream))?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))?;
+            wait(&self.stream)?;
             self.host.merge(seat, Span { address: stage, ..span }, split)?;
             let (to, length) = (span.address, (all * size) as usize);
             check("cuMemcpyHtoD", sys::cuMemcpyHtoDAsync_v2(to, stage as _, length, stream))?;
-            check("cuStreamSynchronize", sys::cuStreamSynchronize(stream))
+            wait(&self.stream)
         }
     }
 }

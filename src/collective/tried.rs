@@ -18,16 +18,19 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ThroughHost {
-    /// Where owners tell what is theirs.
+    /// Of Gather merges.
     pub gather: u64,
-    /// Where sets are joined.
+    /// Of Or merges.
     pub or: u64,
-    /// Where numbers are added, or the smallest or largest counts.
+    /// Of Sum, Min and Max merges.
     pub reduce: u64,
 }
 
 /// Bytes of the arrays that are tried.
 const SIZES: [u64; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 24];
+
+/// The largest array that goes through the host.
+const MOST: u64 = 1 << 26;
 
 /// How often each is merged, after once without a watch.
 const TIMES: usize = 3;
@@ -52,7 +55,10 @@ impl ThroughHost {
     }
 
     fn read(key: &str) -> Option<ThroughHost> {
-        serde_json::from_slice(&std::fs::read(ThroughHost::file(key)?).ok()?).ok()
+        let found = std::fs::read(ThroughHost::file(key)?).ok()?;
+        let ThroughHost { gather, or, reduce } = serde_json::from_slice(&found).ok()?;
+        let [gather, or, reduce] = [gather, or, reduce].map(|bytes| bytes.min(MOST));
+        Some(ThroughHost { gather, or, reduce })
     }
 
     /// Keeps what was found; where it cannot be kept, it is found again.
@@ -76,7 +82,7 @@ fn up_to(sizes: &[u64], took: &[[u64; 2]]) -> u64 {
         Some(0) => 0,
         // Half way, as sizes grow.
         Some(at) => (sizes[at - 1] * sizes[at]).isqrt(),
-        None => u64::MAX,
+        None => sizes.last().map_or(0, |last| 4 * last),
     }
 }
 
@@ -113,7 +119,6 @@ impl TriedCollective {
             let (label, address, dtype, alike) = ("links", array.pointer(), Dtype::U32, DIFFERS);
             let span = Span { label, address, length: length(most), dtype, op, alike };
             made.nccl.reserve(seat, span)?;
-            made.host.reserve(seat, span)?;
             let mut took = Vec::new();
             for bytes in SIZES {
                 let span = Span { length: length(bytes), ..span };
@@ -179,11 +184,6 @@ impl Collective for TriedCollective {
     }
 
     fn reserve(&mut self, seat: &Seat, span: Span) -> Result<()> {
-        // A gather of it may come, too.
-        let ThroughHost { gather, or, reduce } = self.through_host;
-        if span.length * span.dtype.size() as u64 <= gather.max(or).max(reduce) {
-            self.host.reserve(seat, span)?;
-        }
         self.nccl.reserve(seat, span)
     }
 
@@ -207,6 +207,6 @@ mod tests {
         assert_eq!(of([[9, 8], [1, 8], [1, 8], [1, 8]]), 0);
         assert_eq!(of([[8, 8], [9, 8], [1, 8], [1, 8]]), 1 << 14);
         assert_eq!(of([[7, 8], [7, 8], [9, 8], [99, 8]]), 1 << 18);
-        assert_eq!(of([[1, 8]; 4]), u64::MAX);
+        assert_eq!(of([[1, 8]; 4]), 1 << 26);
     }
 }

@@ -309,9 +309,14 @@ impl CudaDevice {
         Ok(loaded)
     }
 
-    /// What a compiler makes, which may take longer than other replicas wait for one that is silent.
+    /// What a compiler makes, which may take longer than other replicas wait for one that is silent, and no longer than a step.
     fn compiled<T: Send>(&self, compile: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-        let lives = || self.watch.beat(self.rank);
+        let (start, limit) = (Instant::now(), self.watch.step_limit());
+        let lives = || {
+            if start.elapsed() < limit {
+                self.watch.beat(self.rank);
+            }
+        };
         threads::beside("hive-compiles", self.watch.deadline() / 8, lives, compile)?
     }
 

@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
 
 /// An array as a kernel finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,11 +142,15 @@ impl Lambdas {
             return Err(Error::input(what));
         }
         let slot = turn as usize % SLOTS;
-        let [nodes, arcs] = [0, 1].map(|at| {
+        let count = |at: usize| {
             let count = self.counts.get(2 * slot + at);
             (count != NOT_THERE).then_some(count)
-        });
-        Ok(nodes.map(|nodes| (nodes, arcs)))
+        };
+        Ok(count(0).map(|nodes| {
+            // The arcs were written before.
+            fence(Ordering::Acquire);
+            (nodes, count(1))
+        }))
     }
 
     /// Whether a lane has work that the main stream has not waited for: it does not wait for what the main stream is given now.

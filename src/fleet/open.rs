@@ -397,7 +397,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
             _ => None,
         },
         tried: match (collective, config.collective) {
-            ("nccl", CollectiveKind::Auto) => Some(machine(&gpus, &devices)),
+            ("nccl", CollectiveKind::Auto) => Some(machine(&gpus, &devices, own.len())),
             _ => None,
         },
     };
@@ -463,15 +463,15 @@ fn nccl_id(links: Option<&Links>) -> Result<UniqueId> {
     UniqueId::of(&all[0]).ok_or_else(|| Error::machine("a communicator without a name; a bug"))
 }
 
-/// What tells GPUs, and how NCCL connects them, from others.
-fn machine(gpus: &Gpus, devices: &[DeviceInfo]) -> String {
+/// What tells GPUs, of which the first process has `own`, and how NCCL connects them, from others.
+fn machine(gpus: &Gpus, devices: &[DeviceInfo], own: usize) -> String {
     let mut settings: Vec<_> = std::env::vars_os()
         .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"NCCL_"))
         .collect();
     settings.sort_unstable();
     let uuids: Vec<&str> = devices.iter().map(DeviceInfo::gpu).collect();
     let versions = [probe().driver.version, nccl_finding().version].map(Option::unwrap_or_default);
-    format!("{:?} {uuids:?} {versions:?} {settings:?}", gpus.names)
+    format!("{:?} {own} {uuids:?} {versions:?} {settings:?}", gpus.names)
 }
 
 /// Where a replica goes.

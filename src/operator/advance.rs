@@ -24,7 +24,7 @@ pub enum Direction {
     /// Out of the nodes of the replica's part of the range or set: every arc is looked at.
     #[default]
     Push,
-    /// Into the nodes of the replica's chunk, over arcs out of the set, until the lambda says yes once. It may be called for
+    /// Into the nodes of the replica's chunk (others, if it writes nothing: docs/operators.md), over arcs out of the set, until the lambda says yes once. It may be called for
     /// some arcs beyond: those of a hub are dealt in slices of 512, which stop one by one. Needs the rows backward
     /// ([`super::ResidentOptions::backward`]).
     Pull,
@@ -127,6 +127,9 @@ impl Replica {
         let call = Call::of(label, operator, over, (body, on), &args);
         let call = self.widened(Call { other, backward, ..call }, output.as_deref())?;
         let call = Call { even: self.may_be_even(&call, output.as_deref()), ..call };
+        if let Some(set) = output.as_deref().filter(|_| call.even) {
+            set.words().written_anywhere();
+        }
         let launch = call.alike.flatten();
         let alike = output.as_ref().map(|set| set.words().alike());
         self.labelled(&call, |r, range| match &r.backend {
@@ -149,8 +152,9 @@ impl Replica {
 }
 
 impl Replica {
-    /// Whether a call goes into nodes and leaves nothing but a set that is merged by OR: then those nodes are dealt that take as long,
-    /// in place of those of the chunks, whose rows have as many arcs. A pull looks at few arcs of most.
+    /// Whether a call goes into nodes, leaves nothing but a set that is merged by OR, and reads nothing that may differ between replicas:
+    /// then those nodes are dealt that take as long, in place of those of the chunks, whose rows have as many arcs. A pull looks at few
+    /// arcs of most.
     fn may_be_even(&self, call: &Call, output: Option<&Frontier>) -> bool {
         let pulls = match call.operator {
             Operator::Pull | Operator::PullOnly => true,
@@ -161,7 +165,11 @@ impl Replica {
             call.body.writes_any() || call.other.as_ref().is_some_and(|o| o.body.writes_any());
         let joins = output.is_some_and(|set| set.words().span().op == MergeOp::Or);
         let here = call.over.graph.is_some_and(|g| g.report().placement == Placement::Replicated);
-        pulls && !writes && joins && here && !call.over.whole && self.world() > 1
+        let known = |args: &Args| args.alike(0).is_some();
+        let same = known(call.args)
+            && call.other.as_ref().is_none_or(|other| known(other.args))
+            && call.over.set().is_none_or(|set| set.words().alike() != DIFFERS);
+        pulls && !writes && joins && here && same && !call.over.whole && self.world() > 1
     }
 }
 

@@ -163,11 +163,11 @@ impl Shape {
 /// Arcs that a GPU looks at in less time than a merge takes.
 const FEW: u64 = 1 << 22;
 
-/// Arcs and nodes of a graph that operators over all of it look at in less time than that, and arcs out of a set whose nodes may lie
-/// far from each other.
+/// Arcs and nodes of a graph that is small enough for operators over all of it to run whole. So many arcs has a set whose nodes may lie
+/// far from each other, at most.
 const SMALL: u64 = 1 << 20;
 
-/// Hosts have a bit less of both.
+/// On hosts both limits are so many times less.
 const HOST: u64 = 64;
 
 /// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,
@@ -206,7 +206,7 @@ pub(super) struct Call<'c> {
     pub fold: u32,
     /// It goes along arcs against their direction.
     pub backward: bool,
-    /// It goes into nodes, and it is nobody's business who takes which of them.
+    /// It goes into nodes, and any replica may take any of them (`may_be_even`).
     pub even: bool,
     /// [`Replica::alike_after`], once it is known.
     pub alike: Option<Option<u64>>,

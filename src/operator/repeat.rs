@@ -71,6 +71,7 @@ impl Replica {
     /// Those of `round`, and of its launches.
     pub fn repeat(&mut self, round: impl FnMut(&mut Replica) -> Result<Left>) -> Result<u64> {
         self.operators().begins = self.world() > 1;
+        self.operators().rows = None;
         let ended = self.rounds(round);
         self.operators().begins = false;
         self.operators().last = None;
@@ -121,7 +122,12 @@ impl Replica {
     pub(super) fn measure_first(&mut self, over: &Over, backward: bool) -> Result<()> {
         let (Some(set), Some(graph)) = (over.set(), over.graph) else { return Ok(()) };
         let begins = self.attached::<Operators>().is_some_and(|operators| operators.begins);
-        if !begins || self.device().is_ok_and(|device| device.lambdas.lane() != 0) {
+        if !begins
+            || over.whole
+            || graph.fleet() != self.owner().fleet
+            || graph.graph().nodes() != set.nodes()
+            || self.device().is_ok_and(|device| device.lambdas.lane() != 0)
+        {
             return Ok(());
         }
         self.operators().begins = false;
@@ -138,7 +144,9 @@ impl Replica {
             [alike, nodes, arcs.unwrap_or(u64::MAX), 1]
         });
         let all = self.agree("count", own)?;
-        self.operators().last = known.filter(|_| all.iter().all(|other| *other == own));
+        if known.is_some() && all.iter().all(|other| *other == own) {
+            self.operators().last = known;
+        }
         Ok(())
     }
 
@@ -183,7 +191,8 @@ fn arcs_out_of(set: &Frontier, graph: &Resident, backward: bool) -> Option<u64> 
     let words = set.words().host()?.par_iter().enumerate();
     let of = |(at, word): (usize, &u64)| -> u64 {
         let nodes = (0..64).filter(|bit| word >> bit & 1 != 0).map(|bit| 64 * at + bit);
-        nodes.map(|v| rows.degree(v)).sum()
+        // Bits beyond the last node are none.
+        nodes.filter(|v| *v < rows.nodes()).map(|v| rows.degree(v)).sum()
     };
     Some(words.map(of).sum())
 }

@@ -220,8 +220,8 @@ impl Replica {
         let device = self.device()?;
         let control = sets.control.pointer() + 32 * device.lambdas.lane() as u64;
         let (address, length) = (words.address(), words.len() as u64);
-        let (marks, wide) = (marks.pointer(), wide.into());
-        let args = SetArgs { words: address, marks, length, control, to, offsets, wide };
+        let (marks, wide, nodes) = (marks.pointer(), wide.into(), set.nodes() as u64);
+        let args = SetArgs { words: address, marks, length, control, to, offsets, nodes, wide };
         let most = device.info.multiprocessors * 8;
         let blocks = blocks(length, u64::from(LINE / 64 * per_block), chance).min(most);
         let args: [u64; size_of::<SetArgs>() / 8] = bytemuck::cast(args);

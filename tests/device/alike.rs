@@ -74,6 +74,66 @@ fn few_arcs_are_followed_by_every_replica_beside_a_node_of_many() {
 }
 
 #[lambda]
+fn reach(u: u32, v: u32) -> bool {
+    true
+}
+
+#[lambda]
+fn unseen(v: u32, level: Reads<u32>) -> bool {
+    level[v] == u32::MAX
+}
+
+#[lambda]
+fn settle(v: u32, level: Writes<u32>, depth: u32) {
+    level[v] = depth;
+}
+
+/// Levels from node 0, where each replica knows those of its own nodes alone.
+fn pulled(r: &mut Replica, g: &Resident) -> Result<Vec<u32>> {
+    let n = g.graph().nodes();
+    let mut level = r.node_array::<u32>("level", g, MergeOp::Gather)?;
+    let mut now = r.frontier("now", n, MergeOp::Or)?;
+    let mut next = r.frontier("next", n, MergeOp::Or)?;
+    r.fill("level", &mut level, u32::MAX)?;
+    // Bits beyond the last node are none.
+    let beyond: Vec<u64> = (0..n.div_ceil(64)).map(|at| u64::from(at == 0)).collect();
+    let beyond = [&beyond[..n / 64], &[1u64 << 63]].concat();
+    now.words_mut().assign(&beyond)?;
+    r.merge(&mut now)?;
+    let (reach, unseen, settle, mut depth) = (reach(), unseen(), settle(), 0u32);
+    let args = Args::new().writes("level", &mut level).scalar("depth", 0u32);
+    r.for_all("settle", Over::frontier(g, &now), &settle, args)?;
+    r.repeat(|r| {
+        depth += 1;
+        r.clear("next", &mut next)?;
+        let how = Advance::default().only(&unseen, Args::new().reads("level", &level));
+        let how = how.output(&mut next).pull();
+        r.advance("reach", Over::frontier(g, &now), &reach, Args::new(), how)?;
+        r.merge(&mut next)?;
+        let args = Args::new().writes("level", &mut level).scalar("depth", depth);
+        r.for_all("settle", Over::frontier(g, &next), &settle, args)?;
+        std::mem::swap(&mut now, &mut next);
+        r.left("now", &now)
+    })?;
+    r.merge(&mut level)?;
+    r.read(&level)
+}
+
+#[test]
+fn a_pull_asks_replicas_about_nodes_that_they_know() {
+    let graph = Arc::new(paths_and_a_hub());
+    assert_ne!(graph.nodes() % 64, 0);
+    for (devices, kind) in fleets() {
+        let fleet = open(&devices, kind, FleetConfig::default());
+        let g = Resident::new(&fleet, graph.clone(), ResidentOptions::default()).unwrap();
+        for level in fleet.run(move |r| pulled(r, &g)).unwrap() {
+            let last = level.len() - 1;
+            assert_eq!((level[1], level[3_001], level[last]), (1, 31, 32), "{devices} with {kind}");
+        }
+    }
+}
+
+#[lambda]
 fn difference(u: u32, v: u32, x: Reads<f32>) -> f32 {
     x[v] - x[u]
 }

@@ -215,16 +215,7 @@ fn a_replica_that_compiles_for_longer_than_others_wait_is_no_fault() {
         return common::skipped("no CUDA device, nothing was compiled for one");
     }
     let mut command = common::hive();
-    command.args([
-        "run",
-        "walk",
-        "--graph",
-        "rmat:10",
-        "--devices",
-        "cuda:0x2",
-        "--deadline",
-        "0.5",
-    ]);
+    command.args(["run", "walk", "--graph", "rmat:10", "--devices", "cuda:0x2", "--deadline", "1"]);
     command.env("HIVE_CACHE_DIR", "");
     let ended = common::ends_within(Duration::from_secs(60), &mut command);
     assert_eq!(ended.code, Some(0), "{ended:?}");
