@@ -82,7 +82,7 @@ fn up_to(sizes: &[u64], took: &[[u64; 2]]) -> u64 {
         Some(0) => 0,
         // Half way, as sizes grow.
         Some(at) => (sizes[at - 1] * sizes[at]).isqrt(),
-        None => sizes.last().map_or(0, |last| 4 * last),
+        None => MOST,
     }
 }
 
@@ -207,6 +207,6 @@ mod tests {
         assert_eq!(of([[9, 8], [1, 8], [1, 8], [1, 8]]), 0);
         assert_eq!(of([[8, 8], [9, 8], [1, 8], [1, 8]]), 1 << 14);
         assert_eq!(of([[7, 8], [7, 8], [9, 8], [99, 8]]), 1 << 18);
-        assert_eq!(of([[1, 8]; 4]), 1 << 26);
+        assert_eq!(of([[1, 8]; 4]), MOST);
     }
 }

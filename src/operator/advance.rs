@@ -24,9 +24,9 @@ pub enum Direction {
     /// Out of the nodes of the replica's part of the range or set: every arc is looked at.
     #[default]
     Push,
-    /// Into the nodes of the replica's chunk (others, if it writes nothing: docs/operators.md), over arcs out of the set, until the lambda says yes once. It may be called for
-    /// some arcs beyond: those of a hub are dealt in slices of 512, which stop one by one. Needs the rows backward
-    /// ([`super::ResidentOptions::backward`]).
+    /// Into the nodes of the replica's chunk (others, if it writes nothing: docs/operators.md), over arcs out of the set, until the
+    /// lambda says yes once. It may be called for some arcs beyond: those of a hub are dealt in slices of 512, which stop one by
+    /// one. Needs the rows backward ([`super::ResidentOptions::backward`]).
     Pull,
     /// The one that costs less, by the arcs out of the set. Only for a lambda that is its own reverse: what it does along an
     /// arc is right along any one, it does not look at the place of the arc, and where it has said yes once for a node, it
@@ -126,7 +126,7 @@ impl Replica {
         });
         let call = Call::of(label, operator, over, (body, on), &args);
         let call = self.widened(Call { other, backward, ..call }, output.as_deref())?;
-        let call = Call { even: self.may_be_even(&call, output.as_deref()), ..call };
+        let call = Call { even: self.may_be_even(&call, output.as_deref())?, ..call };
         if let Some(set) = output.as_deref().filter(|_| call.even) {
             set.words().written_anywhere();
         }
@@ -149,13 +149,11 @@ impl Replica {
         }
         Ok(())
     }
-}
 
-impl Replica {
-    /// Whether a call goes into nodes, leaves nothing but a set that is merged by OR, and reads nothing that may differ between replicas:
-    /// then those nodes are dealt that take as long, in place of those of the chunks, whose rows have as many arcs. A pull looks at few
-    /// arcs of most.
-    fn may_be_even(&self, call: &Call, output: Option<&Frontier>) -> bool {
+    /// Whether a call goes into nodes, leaves nothing but a set that is merged by OR, and is given the same on all replicas: then those
+    /// nodes are dealt that take as long, in place of those of the chunks, whose rows have as many arcs. A pull looks at few arcs of
+    /// most. It is a meeting, since all replicas have to deal alike.
+    fn may_be_even(&mut self, call: &Call, output: Option<&Frontier>) -> Result<bool> {
         let pulls = match call.operator {
             Operator::Pull | Operator::PullOnly => true,
             Operator::Either | Operator::EitherOnly => self.pushes(call) == Some(false),
@@ -165,11 +163,18 @@ impl Replica {
             call.body.writes_any() || call.other.as_ref().is_some_and(|o| o.body.writes_any());
         let joins = output.is_some_and(|set| set.words().span().op == MergeOp::Or);
         let here = call.over.graph.is_some_and(|g| g.report().placement == Placement::Replicated);
-        let known = |args: &Args| args.alike(0).is_some();
-        let same = known(call.args)
-            && call.other.as_ref().is_none_or(|other| known(other.args))
-            && call.over.set().is_none_or(|set| set.words().alike() != DIFFERS);
-        pulls && !writes && joins && here && same && !call.over.whole && self.world() > 1
+        if !pulls || writes || !joins || !here || call.over.whole || self.world() == 1 {
+            return Ok(false);
+        }
+        let other = |all| call.other.as_ref().map_or(Some(all), |other| other.args.alike(all));
+        let set = |all| match call.over.set().map(|set| set.words().alike()) {
+            Some(DIFFERS) => None,
+            of => Some(hash(all, of.unwrap_or(0))),
+        };
+        let own = call.args.alike(0).and_then(other).and_then(set);
+        let own = own.map_or([0; 4], |all| [1, all, 0, 0]);
+        let all = self.agree(call.label, own)?;
+        Ok(own[0] != 0 && all.iter().all(|other| *other == own))
     }
 }
 
