@@ -89,9 +89,9 @@ pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, FilterConfig, GeoConfig,
         KatzConfig, KcoreConfig, LccConfig, LouvainConfig, MergeMode, PagerankConfig, Precision,
-        RunOptions, ScanConfig, SccConfig, Seeds, SsspConfig, TrianglesConfig, VnConfig,
-        WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, filter, geo, katz, kcore, lcc,
-        louvain, pagerank, scan, scc, sssp, triangles, vn, walk,
+        RunOptions, SampleConfig, ScanConfig, SccConfig, Seeds, SsspConfig, TrianglesConfig,
+        VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, filter, geo, katz, kcore,
+        lcc, louvain, pagerank, sample, scan, scc, sssp, triangles, vn, walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

@@ -19,7 +19,7 @@ class Result:
     """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
-    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. Counts are -1 where there is none, as the
+    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`. Counts are -1 where there is none, as the
     level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
     and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path.
     """
@@ -86,7 +86,10 @@ class Result:
             rows, columns = (pandas.Index(self.named(end), name=end) for end in ("source", "target"))
             return pandas.DataFrame(self["distance"], index=rows, columns=columns)
 
-        columns = {name: self.named(name) for name in self._columns}
+        columns = {}
+        for name in self._columns:
+            values = self.named(name)
+            columns |= {name: values} if values.ndim == 1 else {f"{name}.{k}": column for k, column in enumerate(values.T)}
         return pandas.DataFrame(columns, index=pandas.Index(self.ids, name="node") if self._of_nodes else None)
 
     def top(self, k=10, name=None, *, smallest=False):

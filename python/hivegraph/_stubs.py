@@ -28,6 +28,7 @@ _TYPES = {
     "SOURCES": "_Nodes | None",
     "TARGETS": "_Nodes | None",
     "N": "int | str | None",
+    "N,N": "Iterable[int] | int | str | None",
     "BYTES": "int | str | None",
     "FILE": "str | os.PathLike[str] | dict[_Id, Any] | None",
     "PATH": "str | os.PathLike[str] | None",

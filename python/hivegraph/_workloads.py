@@ -21,6 +21,8 @@ from ._result import Result
 
 # Kinds of values that are nodes: one, or several.
 _ONE, _SEVERAL = {"ID"}, {"SEEDS", "SOURCES", "TARGETS"}
+# Several numbers.
+_NUMBERS = {"N,N"}
 # Options of the program that a function has no use for: its arguments and its result have their place.
 _ELSEWHERE = {"graph", "load", "config", "json", "output", "output-format", "top", "ranks", "rendezvous", "on-failure"}
 _CHOICES = re.compile(r"all|(first|random|connected|file):.+")
@@ -62,6 +64,8 @@ def _word(graph, kind, option, value, files):
         value = str(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if kind in _NUMBERS and hasattr(value, "__iter__") and not isinstance(value, str):
+        return ",".join(map(str, value))
     if graph is None or kind not in _ONE | _SEVERAL:
         return value.item() if hasattr(value, "item") else value
     several = kind in _SEVERAL and not isinstance(value, (str, bytes)) and hasattr(value, "__iter__") and value not in graph

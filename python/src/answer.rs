@@ -71,16 +71,23 @@ impl Answer {
                 }
                 Values::Count8(all) => ("number", "|u1", all.as_ptr() as usize, all.len()),
                 Values::Count16(all) => ("number", "<u2", all.as_ptr() as usize, all.len()),
-                Values::Node(all) | Values::Each(all, _) | Values::Again(all, _) => {
-                    ("node", "<u4", all.as_ptr() as usize, all.len())
-                }
+                Values::Node(all)
+                | Values::Part(all, _, _)
+                | Values::Each(all, _)
+                | Values::Again(all, _) => ("node", "<u4", all.as_ptr() as usize, all.len()),
             };
             let column = Column::new(self.0.clone(), at, length, kind);
             let columns = table.grid().filter(|_| means != "node").map(|grid| grid.columns.len());
             let means = if columns.is_some() { "number" } else { means };
-            (name.clone(), means, column.of_grid(columns))
+            // Columns that lie together are one.
+            let (name, columns) = match values {
+                Values::Part(_, width, _) => (name.split('.').next().unwrap_or(name), Some(*width)),
+                _ => (name.as_str(), columns),
+            };
+            (name.to_string(), means, column.of_grid(columns))
         };
-        table.columns().iter().map(column).collect()
+        let whole = |values: &Values<'_>| !matches!(values, Values::Part(_, _, 1..));
+        table.columns().iter().filter(|(_, values)| whole(values)).map(column).collect()
     }
 }
 

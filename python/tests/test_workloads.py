@@ -126,6 +126,23 @@ def test_walks_have_a_row_each():
     assert visits == {"ann": 10, "bob": 10, "cid": 10}
 
 
+def test_samples_are_arrays_a_hop(rmat):
+    found = hg.sample(rmat, [9, 3, 5], fanouts=[4, 2], devices="host:2", verify=True)
+    assert found.verified == "yes" and found.columns == ["source", "hop1", "hop2"]
+    assert found.source.tolist() == [3, 5, 9] and found.hop1.shape == (3, 4) and found.hop2.shape == (3, 8)
+    rows = rmat.to_scipy().tolil().rows
+    for source, near, far in zip(found.source, found.hop1, found.hop2.reshape(3, 4, 2)):
+        assert set(near) - {-1} <= set(rows[source])
+        for node, places in zip(near, far):
+            assert (places == -1).all() if node < 0 else set(places) - {-1} <= set(rows[node])
+    table = found.to_pandas()
+    assert table.shape == (3, 13) and table["hop2.7"].tolist() == found.hop2[:, 7].tolist()
+    assert np.array_equal(hg.sample(rmat, [9, 3, 5], fanouts="4,2").hop2, found.hop2)
+    names, _ = named()
+    with pytest.raises(hg.InputError, match="--fanouts 4,0"):
+        hg.sample(names, fanouts=(4, 0))
+
+
 def test_matrices_have_a_row_a_source_and_a_column_a_target(rmat):
     sources, targets = [3, 5], [1, 2, 9, 3]
     right = cs.dijkstra(rmat.to_scipy(), indices=sources)[:, sorted(targets)]

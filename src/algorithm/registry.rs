@@ -3,7 +3,7 @@
 use super::workload::Workload;
 use super::{
     bc, bfs, cc, cdlp, closeness, distances, filter, geo, hops, katz, kcore, lcc, louvain,
-    pagerank, scan, scc, sssp, triangles, vn, walk,
+    pagerank, sample, scan, scc, sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -29,6 +29,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<pagerank::PageRank>(),
     Workload::new::<katz::Katz>(),
     Workload::new::<walk::RandomWalk>(),
+    Workload::new::<sample::NeighborSampling>(),
 ];
 
 /// The workload of a sweep that names none.

@@ -40,6 +40,8 @@ pub enum Column<'a> {
     Count8(&'a [u8]),
     /// Counts of 16 bits; `u16::MAX` is `inf`.
     Count16(&'a [u16]),
+    /// Column number k of so many of nodes that lie row after row.
+    Part(&'a [u32], usize, usize),
     /// Nodes, each in so many rows.
     Each(&'a [u32], usize),
     /// Nodes, all of them one after another, so many times.
@@ -70,13 +72,15 @@ impl Column<'_> {
             | Column::Node(values) => values.len(),
             Column::Count8(values) => values.len(),
             Column::Count16(values) => values.len(),
+            Column::Part(nodes, width, _) => nodes.len() / width,
             Column::Each(nodes, times) | Column::Again(nodes, times) => nodes.len() * times,
         }
     }
 
     /// Whether the values are nodes.
     fn is_nodes(&self) -> bool {
-        matches!(self, Column::Node(_) | Column::Each(..) | Column::Again(..))
+        use Column::{Again, Each, Node, Part};
+        matches!(self, Node(_) | Part(..) | Each(..) | Again(..))
     }
 
     /// The values as they lie in memory; `None` of nodes.
@@ -90,7 +94,9 @@ impl Column<'_> {
             }
             Column::Count8(values) => values,
             Column::Count16(values) => bytemuck::cast_slice(values),
-            Column::Node(_) | Column::Each(..) | Column::Again(..) => return None,
+            Column::Node(_) | Column::Part(..) | Column::Each(..) | Column::Again(..) => {
+                return None;
+            }
         })
     }
 
@@ -106,6 +112,7 @@ impl Column<'_> {
             Column::Count8(values) => Cell::Whole(values[row].into()),
             Column::Count16(values) if values[row] == u16::MAX => Cell::Infinite,
             Column::Count16(values) => Cell::Whole(values[row].into()),
+            Column::Part(nodes, width, k) => Column::Node(&nodes[row * width + k..]).cell(0),
             Column::Each(nodes, times) => Cell::Node(nodes[row / times]),
             Column::Again(nodes, _) => Cell::Node(nodes[row % nodes.len()]),
             Column::Count(values) | Column::Maybe(values) | Column::Node(values) => {
@@ -127,7 +134,7 @@ impl Column<'_> {
             Column::Count(_) | Column::Maybe(_) | Column::Value(_) => "<u4",
             Column::Count8(_) => "|u1",
             Column::Count16(_) => "<u2",
-            Column::Node(_) | Column::Each(..) | Column::Again(..) => "<i8",
+            Column::Node(_) | Column::Part(..) | Column::Each(..) | Column::Again(..) => "<i8",
         }
     }
 
@@ -145,6 +152,7 @@ impl Column<'_> {
             Column::Count8(values) => bytes.push(values[row]),
             Column::Count16(values) => bytes.extend(values[row].to_le_bytes()),
             Column::Node(values) => push_node(graph, values[row], bytes),
+            Column::Part(nodes, width, k) => push_node(graph, nodes[row * width + k], bytes),
             Column::Each(nodes, times) => push_node(graph, nodes[row / times], bytes),
             Column::Again(nodes, _) => push_node(graph, nodes[row % nodes.len()], bytes),
         }

@@ -105,14 +105,14 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
 }
 
 /// Rows by input id and then by weight.
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     graph: &'a Graph,
     /// `[m]` targets and weights, where they are in another order in memory.
     sorted: Vec<(u32, f32)>,
 }
 
 impl Rows<'_> {
-    fn new(graph: &Graph) -> Rows<'_> {
+    pub fn new(graph: &Graph) -> Rows<'_> {
         let mut sorted = Vec::new();
         if !graph.names_rise() {
             for row in 0..graph.nodes() {
@@ -126,8 +126,13 @@ impl Rows<'_> {
         Rows { graph, sorted }
     }
 
+    /// Arcs of a row.
+    pub fn degree(&self, row: usize) -> u64 {
+        self.graph.degree(row)
+    }
+
     /// Where arc k of a row leads, and its weight.
-    fn arc(&self, row: usize, k: usize) -> (u32, f32) {
+    pub fn arc(&self, row: usize, k: usize) -> (u32, f32) {
         let at = self.graph.offsets()[row] as usize + k;
         match self.sorted.get(at) {
             Some(arc) => *arc,

@@ -18,6 +18,7 @@ mod louvain;
 mod pagerank;
 mod properties;
 mod real_graphs;
+mod sample;
 mod scan;
 mod scc;
 mod spatial_median;

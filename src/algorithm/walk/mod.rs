@@ -29,9 +29,9 @@
 
 mod answer;
 mod program;
-mod tables;
 
 use super::frame::ReplicaAnswer;
+use super::rows::Rows;
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, MergeMode, RunOptions, Seeds};
@@ -47,7 +47,6 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use tables::Rows;
 
 words!(
     /// What is kept of walks.

@@ -1,16 +1,16 @@
 //! Walks as operators: one program for GPUs and host.
 
-use super::tables::Rows;
 use super::{WalkConfig, WalkKept};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
+use crate::algorithm::rows::{Rows, in_memory};
 use crate::algorithm::same::Words;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
-use crate::operator::{Args, GraphView, Lambda, Over, Reads, device, lambda};
+use crate::operator::{Args, GraphView, Lambda, Over, device, lambda};
 use std::ops::Range;
 
 /// What lengths of arrays follow from.
@@ -69,15 +69,6 @@ fn is_arc(g: GraphView, u: u32, v: u32) -> bool {
         }
     }
     low < g.degree(u) && g.edge(u, low).node == v
-}
-
-/// Which arc of a row in memory is number k by input id and weight.
-#[device]
-fn in_memory(g: GraphView, u: u32, k: u64, ordered: u32, order: Reads<u32>) -> u64 {
-    if ordered == 0_u32 {
-        return k;
-    }
-    order[g.edge(u, 0_u64).arc + k] as u64
 }
 
 /// How likely arc k of u in memory is beside the others of the row, after a step that came from `past`.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::Graph;
+use crate::operator::{GraphView, Reads, device};
 use rayon::prelude::*;
 
 /// Rows that one task goes through.
@@ -59,6 +60,15 @@ impl Rows {
         });
         Ok(Rows { order, share, other })
     }
+}
+
+/// Which arc of a row in memory is number k by input id and weight; `ordered`: whether `order`, as [`Rows`] has it, counts.
+#[device]
+pub(crate) fn in_memory(g: GraphView, u: u32, k: u64, ordered: u32, order: Reads<u32>) -> u64 {
+    if ordered == 0_u32 {
+        return k;
+    }
+    order[g.edge(u, 0_u64).arc + k] as u64
 }
 
 /// Calls `make` for each row with its part of `values`, `[m]` or empty.
