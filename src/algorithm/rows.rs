@@ -1,4 +1,4 @@
-//! What rows have beside arcs: the order of their arcs in the input, and alias tables of their weights.
+//! What rows have beside arcs: the order of their arcs in the input, alias tables, and which arc leads to the best node.
 
 use crate::error::Result;
 use crate::graph::Graph;
@@ -19,9 +19,24 @@ pub(crate) struct Rows {
     pub other: Vec<u32>,
 }
 
+/// What makes some arcs of a row likelier than others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Likely<'a> {
+    /// Nothing does.
+    Alike,
+    /// Their weights, where arcs have some.
+    Weights,
+    /// What the nodes at their other ends have of something, `[n]`.
+    Scores(&'a [f64]),
+}
+
 impl Rows {
-    pub fn new(graph: &Graph, weighted: bool) -> Result<Rows> {
-        let weighted = weighted && graph.is_weighted();
+    pub fn new(graph: &Graph, likely: Likely) -> Result<Rows> {
+        let weighted = match likely {
+            Likely::Alike => false,
+            Likely::Weights => graph.is_weighted(),
+            Likely::Scores(_) => true,
+        };
         if graph.names_rise() && !weighted {
             return Ok(Rows::default());
         }
@@ -46,8 +61,12 @@ impl Rows {
             true => None,
             false => Some(&order[graph.offsets()[row] as usize..graph.offsets()[row + 1] as usize]),
         };
-        let weights = |row: usize| -> Vec<f32> {
-            let arcs: Vec<f32> = graph.neighbors(row).map(|arc| arc.1).collect();
+        let weights = |row: usize| -> Vec<f64> {
+            let part = |(to, weight): (u32, f32)| match likely {
+                Likely::Scores(scores) => scores[to as usize],
+                _ => f64::from(weight),
+            };
+            let arcs: Vec<f64> = graph.neighbors(row).map(part).collect();
             match order_of(row) {
                 Some(order) => order.iter().map(|k| arcs[*k as usize]).collect(),
                 None => arcs,
@@ -69,6 +88,18 @@ pub(crate) fn in_memory(g: GraphView, u: u32, k: u64, ordered: u32, order: Reads
         return k;
     }
     order[g.edge(u, 0_u64).arc + k] as u64
+}
+
+/// `[n]` where the arc out of each node leads whose end has the highest score, of several that of the lowest input id; `u32::MAX` where
+/// there is no arc.
+pub(crate) fn best_ends(graph: &Graph, scores: &[f64]) -> Result<Vec<u32>> {
+    graph.load()?;
+    let better = |a: &u32, b: &u32| {
+        let score = |v: &u32| scores[*v as usize];
+        score(a).total_cmp(&score(b)).then_with(|| graph.rank(*b).cmp(&graph.rank(*a)))
+    };
+    let best = |row| graph.neighbors(row).map(|arc| arc.0).max_by(better).unwrap_or(u32::MAX);
+    Ok((0..graph.nodes()).into_par_iter().map(best).collect())
 }
 
 /// Calls `make` for each row with its part of `values`, `[m]` or empty.
@@ -95,15 +126,19 @@ fn for_rows<T: Send>(graph: &Graph, values: &mut [T], make: impl Fn(usize, &mut 
 }
 
 /// Fills the alias table of a row: (share, other) of each of its arcs.
-fn alias(weights: &[f32], table: &mut [(u32, u32)]) {
-    let total: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
+fn alias(weights: &[f64], table: &mut [(u32, u32)]) {
+    // Sums of the largest numbers would be no number.
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let scale = if largest > 1e200 { 1e-200 } else { 1.0 };
+    let weights: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
+    let total: f64 = weights.iter().sum();
     if total <= 0.0 {
         table.fill((0, u32::MAX));
         return;
     }
     // In units of what each arc would have if all were equal.
     let mean = total / weights.len() as f64;
-    let mut parts: Vec<f64> = weights.iter().map(|weight| f64::from(*weight) / mean).collect();
+    let mut parts: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
     let arcs = 0..weights.len() as u32;
     let (mut small, mut large): (Vec<u32>, Vec<u32>) =
         arcs.partition(|arc| parts[*arc as usize] < 1.0);
@@ -139,24 +174,28 @@ mod tests {
 
     #[test]
     fn alias_tables_have_the_probabilities_of_the_weights() {
-        let hash = |k: u32| (k.wrapping_mul(2_654_435_761) >> 8) as f32;
-        let rows: Vec<Vec<f32>> = vec![
+        let hash = |k: u32| f64::from(k.wrapping_mul(2_654_435_761) >> 8);
+        let rows: Vec<Vec<f64>> = vec![
             vec![3.0],
             vec![1.0; 7],
             vec![0.0, 2.0, 0.0],
             vec![1e-30, 1e30, 1.0],
+            vec![1e-300, 5e-301],
             (0..1000).map(hash).collect(),
             (0..1000).map(|k| if k == 77 { 1e6 } else { 1.0 }).collect(),
         ];
         for weights in rows {
             let mut table = vec![(0, 0); weights.len()];
             alias(&weights, &mut table);
-            let total: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+            let total: f64 = weights.iter().sum();
             for (found, weight) in probabilities(&table).iter().zip(&weights) {
-                let right = f64::from(*weight) / total;
+                let right = *weight / total;
                 assert!((found - right).abs() < 1e-9, "{found} for {right}");
             }
         }
+        let mut table = vec![(0, 0); 2];
+        alias(&[f64::MAX, f64::MAX], &mut table);
+        assert_eq!(probabilities(&table), [0.5, 0.5]);
         let mut table = vec![(1, 1); 2];
         alias(&[0.0, 0.0], &mut table);
         assert_eq!(table, [(0, u32::MAX); 2]);

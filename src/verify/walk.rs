@@ -27,6 +27,10 @@ pub struct WalkQuestion<'a> {
     /// `share` and `other` of the alias tables, `[m]`, where weights count: arc k of a row, by input id and weight, stays if a random
     /// u32 is below `share[k]`, and becomes `other[k]` else; `u32::MAX` throughout a row whose arcs weigh nothing.
     pub alias: Option<[&'a [u32]; 2]>,
+    /// `[n]` scores of nodes, which are in place of the weights of the arcs that lead to them.
+    pub scores: Option<&'a [f64]>,
+    /// Whether a step goes to the neighbour of the highest score, of several to that of the lowest input id.
+    pub greedy: bool,
 }
 
 /// What was found.
@@ -59,7 +63,8 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
     }
     let rows = Rows::new(graph);
     if let Some(tables) = question.alias
-        && let Some(row) = first_by_id(graph, |row| !table_is_right(&rows, row, tables))
+        && let Some(row) =
+            first_by_id(graph, |row| !table_is_right(&rows, row, (tables, question.scores)))
     {
         let node = graph.id(row as u32);
         return wrong(format!(
@@ -144,13 +149,21 @@ impl Rows<'_> {
 }
 
 /// Whether a row's alias table gives each arc the probability of its weight.
-fn table_is_right(rows: &Rows, row: usize, [share, other]: [&[u32]; 2]) -> bool {
+fn table_is_right(
+    rows: &Rows,
+    row: usize,
+    ([share, other], scores): ([&[u32]; 2], Option<&[f64]>),
+) -> bool {
     let graph = rows.graph;
     let own = graph.offsets()[row] as usize..graph.offsets()[row + 1] as usize;
     let own_len = own.len();
     let (share, other) = (&share[own.clone()], &other[own]);
-    let arcs: Vec<_> = (0..own_len).map(|k| rows.arc(row, k)).collect();
-    let total: f64 = arcs.iter().map(|arc| f64::from(arc.1)).sum();
+    let weight = |(to, weight): (u32, f32)| scores.map_or(weight.into(), |all| all[to as usize]);
+    let arcs: Vec<f64> = (0..own_len).map(|k| weight(rows.arc(row, k))).collect();
+    // So that no sum is too large.
+    let largest = arcs.iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let arcs: Vec<f64> = arcs.iter().map(|weight| weight / largest).collect();
+    let total: f64 = arcs.iter().sum();
     if total <= 0.0 {
         return other.iter().all(|other| *other == u32::MAX);
     }
@@ -166,7 +179,7 @@ fn table_is_right(rows: &Rows, row: usize, [share, other]: [&[u32]; 2]) -> bool 
     }
     let mean = total / arcs.len() as f64;
     let right = |k: usize| {
-        let wanted = f64::from(arcs[k].1) / mean;
+        let wanted = arcs[k] / mean;
         let rounded = 1e-15 * (arcs.len() as f64).powi(2);
         (parts[k] - wanted).abs() <= givers[k] / 536_870_912.0 + 1e-9 * wanted + rounded
     };
@@ -230,6 +243,15 @@ impl<'a> Walker<'a> {
         let degree = graph.degree(row);
         if degree == 0 {
             return None;
+        }
+        if let (true, Some(scores)) = (self.question.greedy, self.question.scores) {
+            // The first of the best, by input id.
+            let mut best = rows.arc(row, 0).0;
+            for k in 1..degree as usize {
+                let to = rows.arc(row, k).0;
+                best = if scores[to as usize] > scores[best as usize] { to } else { best };
+            }
+            return Some(best);
         }
         let first = graph.offsets()[row] as usize;
         let (back, away) = ((1.0 / p) as f32, (1.0 / q) as f32);

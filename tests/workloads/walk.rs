@@ -168,6 +168,65 @@ fn steps_have_the_probabilities_of_the_definition() {
     }
 }
 
+/// Greedy walks, and those in proportion to scores, against the definition.
+#[test]
+fn walks_go_by_the_scores_of_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scores.csv");
+    let score = |v: u64| if v % 5 == 0 { 0 } else { v * 7 % 9 };
+    let rows: String = (0..128).map(|v| format!("{v},{}\n", score(v))).collect();
+    std::fs::write(&path, format!("node,weight\n{rows}")).unwrap();
+    for relabel in ["none", "random:3", "degree"] {
+        let load = LoadOptions { relabel: relabel.parse().unwrap(), ..Default::default() };
+        let graph = Arc::new(load_with("rmat:7", &load).unwrap());
+        let scored = |v: u32| score(graph.input_id(v));
+        for devices in ["host:1", "host:3"] {
+            let fleet = common::open_perturbed(&(devices.into(), CollectiveKind::Host), None);
+            let asked = |more: Value| -> Walks {
+                let options = json!({ "scores": path, "keep": "paths", "length": 12 });
+                let config = RunConfig { own: own(with(&options, more)), ..RunConfig::default() };
+                solved("walk", &fleet, &graph, &config)
+            };
+            let greedy = asked(json!({ "greedy": true }));
+            for step in 1..greedy.paths.len() {
+                for (from, to) in greedy.paths[step - 1].iter().zip(&greedy.paths[step]) {
+                    let row = match *from {
+                        u32::MAX => Vec::new(),
+                        v => graph.neighbors(v as usize).map(|arc| arc.0).collect(),
+                    };
+                    let by = |v: &u32| (scored(*v), std::cmp::Reverse(graph.rank(*v)));
+                    assert_eq!(row.into_iter().max_by_key(by).unwrap_or(u32::MAX), *to);
+                }
+            }
+            let walks = asked(json!({ "walks": 120, "restart": 0.01 }));
+            let hub = (0..128).max_by_key(|v| graph.degree(*v as usize)).unwrap();
+            let mut counts: HashMap<u32, f64> = HashMap::new();
+            for i in 0..walks.walkers as usize {
+                let start = walks.paths[0][i];
+                for step in walks.paths.windows(2).filter(|step| step[0][i] == hub && start != hub)
+                {
+                    // A restart leads to the start.
+                    if step[1][i] != start {
+                        *counts.entry(step[1][i]).or_default() += 1.0;
+                    }
+                }
+            }
+            let mut likely: HashMap<u32, f64> = HashMap::new();
+            for (v, _) in graph.neighbors(hub as usize) {
+                *likely.entry(v).or_default() += scored(v) as f64;
+            }
+            assert!(counts.keys().all(|v| likely.get(v).is_some_and(|part| *part > 0.0)));
+            let (all, total) = (counts.values().sum::<f64>(), likely.values().sum::<f64>());
+            let cells = likely.iter().filter(|(_, part)| *part / total * all > 20.0);
+            for (v, part) in cells {
+                let (found, right) = (counts.get(v).copied().unwrap_or(0.0), part / total * all);
+                assert!((found - right).abs() < 7.0 * right.sqrt(), "{v}: {found} for {right}");
+            }
+            assert!(all > 2000.0, "{all}");
+        }
+    }
+}
+
 /// A walk with restarts is at its start as often as a geometric distribution says.
 #[test]
 fn restarts_come_as_often_as_they_should() {
@@ -204,6 +263,8 @@ fn the_checker_names_what_is_off() {
         p: 1.0,
         q: 1.0,
         alias: None,
+        scores: None,
+        greedy: false,
     };
     let found = WalkFound { visits: &walks.visits, paths: &walks.paths };
     assert_eq!(verify::walk(&graph, question, found).unwrap(), 180);
@@ -230,7 +291,7 @@ fn what_the_program_writes_and_refuses() {
     let record = common::answered("walk", "5 7\n7 9\n9 11\n", &["node,visits"]);
     assert_eq!((&record["walkers"], &record["steps"]), (&json!(4), &json!(160)));
     assert_eq!(record["verified"], "yes");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["--walks", "0"], "--walks 0"),
         (&["--length", "0"], "--length 0"),
         (&["--restart", "1"], "--restart 1"),
@@ -240,6 +301,8 @@ fn what_the_program_writes_and_refuses() {
         (&["--restart", "1e-50"], "--restart"),
         (&["--sources", "5,5"], "listed twice"),
         (&["--keep", "all"], "--keep"),
+        (&["--greedy"], "--greedy without --scores"),
+        (&["--scores", "x.csv", "--weighted"], "--scores with --weighted"),
     ];
     for (args, what) in cases {
         let ended = common::runs("walk", &[&["--graph", "rmat:8"], args].concat());

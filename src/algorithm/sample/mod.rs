@@ -29,7 +29,7 @@ mod program;
 pub use fanouts::Fanouts;
 
 use super::frame::ReplicaAnswer;
-use super::rows::Rows;
+use super::rows::{Likely, Rows};
 use super::start::{files_of, from_nodes, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, MergeMode, RunOptions, Seeds};
@@ -136,7 +136,7 @@ impl Algorithm for NeighborSampling {
         // At the most three copies on the way from the replicas.
         let what = format!("samples of {} nodes", sources.len());
         crate::memory::room(&what, 12 * places * sources.len() as u64)?;
-        Ok(SampleStart { sources, rows: Arc::new(Rows::new(graph, false)?) })
+        Ok(SampleStart { sources, rows: Arc::new(Rows::new(graph, Likely::Alike)?) })
     }
 
     fn started(start: &SampleStart, graph: &Graph) -> String {

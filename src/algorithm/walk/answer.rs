@@ -22,6 +22,8 @@ impl Answer<RandomWalk> for Walks {
     fn strategy(&self, query: &Query<RandomWalk>) -> &'static str {
         let weighted = !query.start.rows.share.is_empty();
         match (weighted, query.config.looks_back()) {
+            _ if query.config.greedy => "greedy",
+            _ if query.config.scores.is_some() => "by scores",
             (false, false) => "uniform",
             (true, false) => "weighted",
             (false, true) => "node2vec",
@@ -93,6 +95,8 @@ impl Answer<RandomWalk> for Walks {
             p: config.p,
             q: config.q,
             alias: (!start.rows.share.is_empty()).then_some([&start.rows.share, &start.rows.other]),
+            scores: start.scores.as_deref(),
+            greedy: config.greedy,
         };
         let found = WalkFound { visits: &self.visits, paths: &self.paths };
         let steps = by.by_host(|| verify::walk(&query.graph, question, found))?;

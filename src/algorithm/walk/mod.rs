@@ -12,6 +12,9 @@
 //!    If it is not taken, 2 and 3 are repeated, up to 256 times in all. If none was taken, the first arc is, at which the sum of
 //!    a w over the row so far, w being the weight with `weighted` and else 1, exceeds (bits() >> 11) 2^-53 of the sum over the row.
 //!
+//! With `scores`, the score of the node at an arc's other end is in place of its weight in 2 and what follows. With `greedy` 2 and 3
+//! fall away: the step goes to the end of the highest score, of several to that of the lowest input id.
+//!
 //! A walk ends at a node without an arc out, and with `weighted` without one that weighs anything; with `restart` above 0 it goes on
 //! from its start instead.
 //!
@@ -19,8 +22,8 @@
 //! counts of visits, once, by SUM. Where a walker goes depends on the graph, the seed and the walker's number alone. On one replica
 //! and with `--merge redundant` each replica walks all.
 //!
-//! **Arrays.** `starts: [starts] u32`; `order, share, other: [m] u32` where nodes were relabelled or arcs have weights; `visits: [n]
-//! u64`, replicated, SUM; `at, before: [own walkers] u32` and `paths: [length + 1, own walkers] u32`, each replica's own.
+//! **Arrays.** `starts: [starts] u32`; `order, share, other: [m] u32` where nodes were relabelled, arcs have weights or nodes scores
+//! (with `greedy` `other: [n] u32` alone); `visits: [n] u64`, replicated, SUM; `at, before: [own walkers] u32` and `paths: [length + 1, own walkers] u32`, each replica's own.
 //!
 //! **Source.** Perozzi, Al-Rfou, Skiena, "DeepWalk: online learning of social representations", KDD 2014 (walks from every node);
 //! Grover, Leskovec, "node2vec: scalable feature learning for networks", KDD 2016, 3.2 (p and q); Vose, "A linear algorithm for
@@ -31,7 +34,7 @@ mod answer;
 mod program;
 
 use super::frame::ReplicaAnswer;
-use super::rows::Rows;
+use super::rows::{Likely, Rows, best_ends};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, MergeMode, RunOptions, Seeds};
@@ -44,7 +47,7 @@ use crate::layout::{Form, Prepared};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -80,6 +83,13 @@ pub struct WalkConfig {
     /// Takes an arc with a probability in proportion to its weight; else all arcs of a row are equally likely.
     #[cfg_attr(feature = "cli", arg(long))]
     pub weighted: bool,
+    /// Takes an arc with a probability in proportion to the score of the node that it leads to: a CSV node,weight; nodes that it does
+    /// not name have 0.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub scores: Option<PathBuf>,
+    /// Takes the arc to the node of the highest --scores.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub greedy: bool,
     /// Probability that a step leads back to the walk's start: 0, or from 1e-7 to 0.9999999 [default: 0].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
@@ -114,6 +124,8 @@ impl Default for WalkConfig {
             walks: 1,
             length: 40,
             weighted: false,
+            scores: None,
+            greedy: false,
             restart: 0.0,
             p: 1.0,
             q: 1.0,
@@ -155,6 +167,8 @@ pub struct WalkStart {
     /// Nodes, by rising input id.
     pub(super) starts: Vec<u32>,
     pub(super) rows: Arc<Rows>,
+    /// `[n]` the score of each node, where there are scores.
+    pub(super) scores: Option<Vec<f64>>,
 }
 
 impl WalkConfig {
@@ -175,7 +189,8 @@ impl Algorithm for RandomWalk {
     type Start = WalkStart;
     type Answer = Walks;
     const NAME: &'static str = "walk";
-    const ABOUT: &'static str = "Random walks: uniform, weighted, with restarts, node2vec";
+    const ABOUT: &'static str =
+        "Random walks: uniform, weighted, by scores, with restarts, node2vec";
     const EXAMPLES: [&'static str; 2] = [
         "hive run walk --graph rmat:12 --length 80 --restart 0.15 --top 10",
         "hive run walk --graph web.mtx --walks 10 --p 0.5 --q 2 --keep paths --output paths.npy",
@@ -200,6 +215,15 @@ impl Algorithm for RandomWalk {
                 return refuse(format!("{option} {number}: use a number from 0.05 to 20"));
             }
         }
+        if config.scores.is_some() && (config.weighted || config.looks_back()) {
+            let other = if config.weighted { "--weighted" } else { "--p and --q" };
+            return refuse(format!(
+                "--scores with {other}: a step goes by one of them; leave one out"
+            ));
+        }
+        if config.greedy && config.scores.is_none() {
+            return refuse("--greedy without --scores: give a CSV node,weight of scores".into());
+        }
         Ok(())
     }
 
@@ -211,7 +235,17 @@ impl Algorithm for RandomWalk {
         // At the most three copies on the way from the replicas.
         let values = config.path_values(walkers as usize) as u64;
         crate::memory::room("paths of walks", values.saturating_mul(12))?;
-        Ok(WalkStart { starts, rows: Arc::new(Rows::new(graph, config.weighted)?) })
+        let read = |path: &PathBuf| crate::io::read_weights(path, graph);
+        let scores = config.scores.as_ref().map(read).transpose()?;
+        let rows = match &scores {
+            Some(scores) if config.greedy => {
+                Rows { other: best_ends(graph, scores)?, ..Rows::default() }
+            }
+            Some(scores) => Rows::new(graph, Likely::Scores(scores))?,
+            None if config.weighted => Rows::new(graph, Likely::Weights)?,
+            None => Rows::new(graph, Likely::Alike)?,
+        };
+        Ok(WalkStart { starts, rows: Arc::new(rows), scores })
     }
 
     fn started(start: &WalkStart, graph: &Graph) -> String {
@@ -226,7 +260,8 @@ impl Algorithm for RandomWalk {
     }
 
     fn files(config: &WalkConfig) -> Vec<(&'static str, &Path)> {
-        files_of([("--sources", &config.sources)])
+        let scores = config.scores.iter().map(|path| ("--scores", path.as_path()));
+        files_of([("--sources", &config.sources)]).into_iter().chain(scores).collect()
     }
 
     fn folder(config: &WalkConfig) -> Option<String> {
@@ -241,16 +276,21 @@ impl Algorithm for RandomWalk {
         // Slices end at multiples of 64.
         let slice = walkers.div_ceil(world).saturating_add(64);
         let own = if shared { slice.min(walkers) } else { walkers };
-        let tables = if config.weighted && shape.weighted { arcs } else { 0 };
+        let alias = config.scores.is_some() || config.weighted && shape.weighted;
+        let (ordered, shares, others) = match (config.greedy, alias) {
+            (true, _) => (0, 0, nodes),
+            (false, true) => (arcs, arcs, arcs),
+            (false, false) => (arcs, 0, 0),
+        };
         let paths = config.path_values(own);
-        let sizes = program::Sizes { nodes, starts, ordered: arcs, tables, own, paths };
+        let sizes = program::Sizes { nodes, starts, ordered, shares, others, own, paths };
         program::State::list(sizes, world)
     }
 
     fn solve(request: Request<Self>) -> Result<Walks> {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
-        let WalkStart { starts, rows: own } = &query.start;
+        let WalkStart { starts, rows: own, .. } = &query.start;
         let (starts, own) = (starts.clone(), own.clone());
         let walkers = starts.len() as u64 * u64::from(config.walks);
         let dealt = fleet.world() > 1 && run.merge != MergeMode::Redundant;

@@ -18,9 +18,10 @@ use std::ops::Range;
 pub(super) struct Sizes {
     pub nodes: usize,
     pub starts: usize,
-    /// Arcs of rows whose order is told, and of those with alias tables.
+    /// Arcs of rows whose order is told, and of those with alias tables; or nodes of which the best neighbour is known.
     pub ordered: usize,
-    pub tables: usize,
+    pub shares: usize,
+    pub others: usize,
     /// Own walkers.
     pub own: usize,
     /// Values of their paths.
@@ -32,10 +33,10 @@ replicated_arrays! {
     pub(super) struct State of Sizes {
         /// `[starts]` nodes.
         starts: Replicated<u32> = "starts", Gather, |s| s.starts;
-        /// `[m]` or nothing, as [`Rows`] has them.
+        /// `[m]` or nothing, as [`Rows`] has them; of greedy walks `other` is `[n]`, where each node leads.
         order: Replicated<u32> = "order of arcs", Gather, |s| s.ordered;
-        share: Replicated<u32> = "shares", Gather, |s| s.tables;
-        other: Replicated<u32> = "aliases", Gather, |s| s.tables;
+        share: Replicated<u32> = "shares", Gather, |s| s.shares;
+        other: Replicated<u32> = "aliases", Gather, |s| s.others;
         /// `[n]` how often walkers were at a node.
         visits: Replicated<u64> = "visits", Sum, |s| s.nodes;
         /// `[own]` where walkers are, and where they were before.
@@ -88,8 +89,8 @@ fn part(g: GraphView, past: u32, u: u32, k: u64, weighted: u32, back: f32, away:
 }
 
 /// Steps `from` to `till` of walker i; it comes to its start before step 1, if `from` is 0. `first`: the first walker of this replica,
-/// of `own`. `kept`: whether paths are. `ordered`, `weighted`, `second`: whether `order`, the alias tables, and `back` (1/p) and `away`
-/// (1/q) count; `most` is the largest of them and 1.
+/// of `own`. `kept`: whether paths are. `ordered`, `weighted`, `greedy`, `second`: whether `order`, the alias tables, `other` as the best
+/// neighbour of each node, and `back` (1/p) and `away` (1/q) count; `most` is the largest of these two and 1.
 #[lambda]
 fn walk(
     g: GraphView,
@@ -111,6 +112,7 @@ fn walk(
     kept: u32,
     ordered: u32,
     weighted: u32,
+    greedy: u32,
     second: u32,
     restart: f32,
     back: f32,
@@ -142,6 +144,10 @@ fn walk(
         }
         let looks_back = second != 0_u32 && past != NONE && degree > 1_u64;
         let mut taken = anew || degree == 0_u64;
+        if greedy != 0_u32 && !taken {
+            to = other[here];
+            taken = true;
+        }
         let mut tries = 0_u32;
         while !taken && tries < TRIES {
             let mut k = random.below(degree);
@@ -232,7 +238,8 @@ pub(super) fn program(
         nodes: g.graph().nodes(),
         starts: starts.len(),
         ordered: rows.order.len(),
-        tables: rows.share.len(),
+        shares: rows.share.len(),
+        others: rows.other.len(),
         own: most,
         paths: config.path_values(most),
     };
@@ -320,6 +327,7 @@ impl Driver<'_> {
             .scalar("kept", u32::from(config.keep == WalkKept::Paths))
             .scalar("ordered", u32::from(!order.is_empty()))
             .scalar("weighted", u32::from(!share.is_empty()))
+            .scalar("greedy", u32::from(config.greedy))
             .scalar("second", u32::from(config.looks_back()))
             .scalar("restart", config.restart as f32)
             .scalar("back", back as f32)
