@@ -107,6 +107,8 @@ __device__ __forceinline__ f32 powf_of(f32 a, f32 b) { return powf(a, b); }
 __device__ __forceinline__ f64 powf_of(f64 a, f64 b) { return ::pow(a, b); }
 template <typename T> __device__ __forceinline__ bool is_nan_of(T a) { return a != a; }
 template <typename T> __device__ __forceinline__ bool is_finite_of(T a) { return a - a == a - a; }
+__device__ __forceinline__ u32 to_bits_of(f32 a) { return __float_as_uint(a); }
+__device__ __forceinline__ u64 to_bits_of(f64 a) { return (u64)__double_as_longlong(a); }
 
 __device__ __forceinline__ u32 count_ones_of(u8 a) { return (u32)__popc((u32)a); }
 __device__ __forceinline__ u32 count_ones_of(u32 a) { return (u32)__popc(a); }

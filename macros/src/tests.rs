@@ -48,6 +48,8 @@ fn each_wrong_program_gets_one_message_at_its_line() {
         ("y[x[v]] = 1.0;", 2, "nodes and indices are whole numbers"),
         ("let a = -n[v];", 2, "u32 has no negative numbers"),
         ("let a = n[v].sqrt();", 2, "u32 has no `sqrt`"),
+        ("let a = n[v].to_bits();", 2, "u32 has no `to_bits`"),
+        ("let a: f32 = x[v].to_bits();", 2, "this is u32, and f32 is wanted"),
         ("let a = x[v] & x[v];", 2, "for whole numbers"),
         ("let a = x[v] as bool;", 2, "`as` makes numbers"),
         // Borrows: what is read is not written, and parameters stay as they are.

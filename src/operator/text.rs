@@ -164,6 +164,8 @@ pub trait Whole: Number {
 
 /// A float. Functions of analysis need not give the bits that they give on GPUs.
 pub trait Float: Number {
+    /// A whole number of as many bits.
+    type Bits: Whole;
     fn sqrt(self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
@@ -177,6 +179,7 @@ pub trait Float: Number {
     fn powf(self, other: Self) -> Self;
     fn is_nan(self) -> bool;
     fn is_finite(self) -> bool;
+    fn to_bits(self) -> Self::Bits;
 }
 
 /// Methods that the type itself has under these names.
@@ -288,7 +291,7 @@ impl Signed for i32 {
 }
 
 macro_rules! float {
-    ($($type:ident, $suffix:literal;)+) => { $(
+    ($($type:ident, $suffix:literal, $bits:ident;)+) => { $(
         common!($type, |x: $type| format!("text::bits({:#x}{})", x.to_bits(), $suffix), abs, [
             |a, b| a + b,
             |a, b| a - b,
@@ -303,15 +306,17 @@ macro_rules! float {
             }
         }
         impl Float for $type {
+            type Bits = $bits;
             own!($type:
                 sqrt() -> $type; floor() -> $type; ceil() -> $type; trunc() -> $type; round() -> $type;
                 exp() -> $type; ln() -> $type; log2() -> $type; sin() -> $type; cos() -> $type;
                 powf(other: $type) -> $type; is_nan() -> bool; is_finite() -> bool;
+                to_bits() -> $bits;
             );
         }
     )+ };
 }
 float! {
-    f32, "u";
-    f64, "ull";
+    f32, "u", u32;
+    f64, "ull", u64;
 }

@@ -197,6 +197,8 @@ fn operations(i: u64, out: Writes<u64>, zero: u32) {
         14 => (0xffff_ffff_u32 * (one + one)) as u64,
         15 => zero.leading_zeros() as u64 * 100 + zero.trailing_zeros() as u64,
         16 => limits::FAR + one as u64,
+        17 => (-1.5_f32 * one as f32).to_bits() as u64,
+        18 => (-1.5_f64 * one as f64).to_bits(),
         _ => 0,
     };
     out[i] = x;
@@ -206,7 +208,7 @@ mod limits {
     pub const FAR: u64 = 1 << 40;
 }
 
-const EXPECTED: [u64; 17] = [
+const EXPECTED: [u64; 19] = [
     0xffff_ffff,
     0x7fff_ffff,
     0x8000_0000,
@@ -224,6 +226,8 @@ const EXPECTED: [u64; 17] = [
     0xffff_fffe,
     3232,
     (1 << 40) + 1,
+    0xbfc0_0000,
+    0xbff8_0000_0000_0000,
 ];
 
 #[test]
@@ -231,9 +235,9 @@ fn operations_are_those_that_the_guide_says() {
     for devices in fleets(&["host:1", "host:3"]) {
         let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
         let found = fleet.run(|r| {
-            let mut out = r.replicated::<u64>("out", 17, MergeOp::Gather)?;
+            let mut out = r.replicated::<u64>("out", 19, MergeOp::Gather)?;
             let args = Args::new().writes("out", &mut out).scalar("zero", 0u32);
-            r.for_all("operations", Over::elements(17), &operations(), args)?;
+            r.for_all("operations", Over::elements(19), &operations(), args)?;
             r.merge(&mut out)?;
             r.read(&out)
         });

@@ -10,7 +10,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprCall, ExprMethodCall};
 
-/// Methods of one number, and what they give: the same, bool or u32. The functions of analysis need not give the same bits on
+/// Methods of one number, and what they give: the same, bool, u32 or as many bits. The functions of analysis need not give the same bits on
 /// the host and on GPUs.
 const OF_FLOATS: &[&str] = &[
     "sqrt",
@@ -25,6 +25,7 @@ const OF_FLOATS: &[&str] = &[
     "cos",
     "is_nan",
     "is_finite",
+    "to_bits",
 ];
 const OF_WHOLE: &[&str] = &["count_ones", "leading_zeros", "trailing_zeros"];
 
@@ -329,7 +330,7 @@ impl Translator<'_> {
             || name == "abs")
         {
             let what = "numbers have min, max, abs, sqrt, floor, ceil, trunc, round, exp, ln, log2, sin, cos, powf, \
-                        is_nan, is_finite, count_ones, leading_zeros and trailing_zeros";
+                        is_nan, is_finite, to_bits, count_ones, leading_zeros and trailing_zeros";
             return error(method.span(), what);
         }
         if OF_FLOATS.contains(&name.as_str()) && !float
@@ -341,6 +342,11 @@ impl Translator<'_> {
         let returned = match name.as_str() {
             "is_nan" | "is_finite" => Type::Bool,
             "count_ones" | "leading_zeros" | "trailing_zeros" => Type::Number(Number::U32),
+            "to_bits" => match ty {
+                Type::Number(Number::F32) => Type::Number(Number::U32),
+                Type::Number(_) => Type::Number(Number::U64),
+                other => other,
+            },
             _ => ty,
         };
         let kind = ident(match name.as_str() {
