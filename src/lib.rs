@@ -88,10 +88,11 @@ pub use error::{Error, Result};
 pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, FilterConfig, GeoConfig,
-        KatzConfig, KcoreConfig, LccConfig, LouvainConfig, MergeMode, PagerankConfig, Precision,
-        RunOptions, SampleConfig, ScanConfig, SccConfig, Seeds, SsspConfig, TrianglesConfig,
-        VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, filter, geo, katz, kcore,
-        lcc, louvain, pagerank, sample, scan, scc, sssp, triangles, vn, walk,
+        KatzConfig, KcoreConfig, LccConfig, LouvainConfig, MergeMode, MstConfig, PagerankConfig,
+        Precision, RunOptions, SampleConfig, ScanConfig, SccConfig, Seeds, SsspConfig,
+        TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, filter,
+        geo, katz, kcore, lcc, louvain, mst, pagerank, sample, scan, scc, sssp, triangles, vn,
+        walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

@@ -389,6 +389,12 @@ def scan(
 ) -> Result:
     """Scan statistics: the edges among each node and its neighbours. See help(hivegraph.scan)."""
 
+def mst(
+    graph: Any,
+    **run: Unpack[_Run],
+) -> Result:
+    """Minimum spanning forest: the lightest edges that join the nodes of each component. See help(hivegraph.mst)."""
+
 def filter(
     *,
     elements: int | str | None = None,

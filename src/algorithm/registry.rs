@@ -2,7 +2,7 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, distances, filter, geo, hops, katz, kcore, lcc, louvain,
+    bc, bfs, cc, cdlp, closeness, distances, filter, geo, hops, katz, kcore, lcc, louvain, mst,
     pagerank, sample, scan, scc, sssp, triangles, vn, walk,
 };
 
@@ -21,6 +21,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<lcc::Lcc>(),
     Workload::new::<scan::Scan>(),
+    Workload::new::<mst::Mst>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),
     Workload::new::<closeness::ClosenessCentrality>(),

@@ -15,6 +15,7 @@ mod katz;
 mod kcore;
 mod lcc;
 mod louvain;
+mod mst;
 mod pagerank;
 mod properties;
 mod real_graphs;
