@@ -89,9 +89,9 @@ pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, FilterConfig, GeoConfig,
         KatzConfig, KcoreConfig, LccConfig, LouvainConfig, MergeMode, MstConfig, PagerankConfig,
-        Precision, RunOptions, SampleConfig, ScanConfig, SccConfig, Seeds, SsspConfig,
+        PprConfig, Precision, RunOptions, SampleConfig, ScanConfig, SccConfig, Seeds, SsspConfig,
         TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, filter,
-        geo, katz, kcore, lcc, louvain, mst, pagerank, sample, scan, scc, sssp, triangles, vn,
+        geo, katz, kcore, lcc, louvain, mst, pagerank, ppr, sample, scan, scc, sssp, triangles, vn,
         walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};

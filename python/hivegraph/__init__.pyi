@@ -489,6 +489,17 @@ def pr(
 ) -> Result:
     """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pr)."""
 
+def ppr(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    alpha: float | str | None = None,
+    epsilon: float | str | None = None,
+    top_nodes: int | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Personalised PageRank of many sources: the nodes that random walks from each end at. See help(hivegraph.ppr)."""
+
 def katz(
     graph: Any,
     *,

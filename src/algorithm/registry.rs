@@ -3,7 +3,7 @@
 use super::workload::Workload;
 use super::{
     bc, bfs, cc, cdlp, closeness, distances, filter, geo, hops, katz, kcore, lcc, louvain, mst,
-    pagerank, sample, scan, scc, sssp, triangles, vn, walk,
+    pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -28,6 +28,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<hops::HopMatrix>(),
     Workload::new::<distances::WeightMatrix>(),
     Workload::new::<pagerank::PageRank>(),
+    Workload::new::<ppr::PersonalPagerank>(),
     Workload::new::<katz::Katz>(),
     Workload::new::<walk::RandomWalk>(),
     Workload::new::<sample::NeighborSampling>(),

@@ -17,6 +17,7 @@ mod lcc;
 mod louvain;
 mod mst;
 mod pagerank;
+mod ppr;
 mod properties;
 mod real_graphs;
 mod sample;

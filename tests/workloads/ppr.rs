@@ -1,0 +1,311 @@
+//! Personalised PageRank by push: values to the unit, and how far they are from the exact ones.
+
+use crate::common;
+use crate::common::{csv_of, graph_of, hash, outcome, own, solved};
+use hivegraph::algorithm::PersonalRanks;
+use hivegraph::fleet::CollectiveKind;
+use hivegraph::graph::Graph;
+use hivegraph::io::{LoadOptions, load_with};
+use hivegraph::run::RunConfig;
+use hivegraph::verify::{self, PprFound, PushQuestion};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const ONE: u128 = 1 << 62;
+
+/// Graphs of 1 to 24 nodes: with self loops, parallel arcs, nodes without arcs; every other one symmetric.
+pub fn random(seed: u64) -> Graph {
+    let n = 1 + hash(seed, 0) % 24;
+    let arcs = hash(seed, 1) % (3 * n + 1);
+    let mut all = Vec::new();
+    for k in 0..arcs {
+        let (u, v) = ((hash(seed, 2 + 2 * k) % n) as u32, (hash(seed, 3 + 2 * k) % n) as u32);
+        // Some nodes have many arcs.
+        let v = if k % 4 == 0 { v / 8 } else { v };
+        let weight = [1e-30, 1.0, 3e30][k as usize % 3];
+        all.push((u, v, weight));
+        if seed.is_multiple_of(2) && u != v {
+            all.push((v, u, weight));
+        }
+    }
+    graph_of(n as usize, &all)
+}
+
+/// `[n][n]` numbers of arcs.
+fn matrix(graph: &Graph) -> Vec<Vec<u128>> {
+    let n = graph.nodes();
+    let mut arcs = vec![vec![0; n]; n];
+    for (u, row) in arcs.iter_mut().enumerate() {
+        graph.neighbors(u).for_each(|(v, _)| row[v as usize] += 1);
+    }
+    arcs
+}
+
+/// By the definition: p and r, `[n]` each, and how many rounds and pushes there were.
+pub fn pushed(graph: &Graph, source: usize, alpha: f64, epsilon: f64) -> [Vec<u128>; 3] {
+    let (arcs, n) = (matrix(graph), graph.nodes());
+    let alpha = (alpha * 4294967296.0).round() as u128;
+    let epsilon = (epsilon * ONE as f64).round() as u128;
+    let degree: Vec<u128> = arcs.iter().map(|row| row.iter().sum()).collect();
+    let (mut p, mut r, mut made) = (vec![0; n], vec![0; n], vec![0, 0]);
+    if degree[source] == 0 {
+        p[source] = ONE
+    } else {
+        r[source] = ONE
+    }
+    loop {
+        let pushes: Vec<bool> =
+            (0..n).map(|v| degree[v] > 0 && r[v] >= epsilon * degree[v]).collect();
+        let many = pushes.iter().filter(|pushes| **pushes).count() as u128;
+        if many == 0 {
+            return [p, r, made];
+        }
+        made[0] += 1;
+        made[1] += many;
+        let (mut new_p, mut new_r) = (p.clone(), r.clone());
+        for v in (0..n).filter(|v| pushes[*v]) {
+            let keep = r[v] * alpha / 4294967296;
+            let each = (r[v] - keep) / degree[v];
+            new_p[v] += keep;
+            new_r[v] -= keep + each * degree[v];
+            for w in 0..n {
+                let to = if degree[w] == 0 { &mut new_p[w] } else { &mut new_r[w] };
+                *to += arcs[v][w] * each;
+            }
+        }
+        (p, r) = (new_p, new_r);
+        assert_eq!(p.iter().chain(&r).sum::<u128>(), ONE, "the sum is 1 after each round");
+    }
+}
+
+/// The exact vector: Gaussian elimination.
+fn exact(graph: &Graph, source: usize, alpha: f64) -> Vec<f64> {
+    let n = graph.nodes();
+    let mut arcs = matrix(graph);
+    for (v, row) in arcs.iter_mut().enumerate() {
+        if row.iter().all(|many| *many == 0) {
+            row[v] = 1;
+        }
+    }
+    // Rows of I - (1 - alpha) P^T, and the right side.
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|v| {
+            let of = |u: usize| {
+                let part = arcs[u][v] as f64 / arcs[u].iter().sum::<u128>() as f64;
+                f64::from(u == v) - (1.0 - alpha) * part
+            };
+            (0..n).map(of).chain([if v == source { alpha } else { 0.0 }]).collect()
+        })
+        .collect();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|a, b| rows[*a][k].abs().total_cmp(&rows[*b][k].abs())).unwrap();
+        rows.swap(k, pivot);
+        for other in (0..n).filter(|other| *other != k) {
+            let factor = rows[other][k] / rows[k][k];
+            for column in k..=n {
+                rows[other][column] -= factor * rows[k][column];
+            }
+        }
+    }
+    (0..n).map(|v| rows[v][n] / rows[v][v]).collect()
+}
+
+fn asked(options: Value) -> RunConfig {
+    RunConfig { own: own(options), ..RunConfig::default() }
+}
+
+#[test]
+fn random_graphs_have_the_values_of_the_definition() {
+    let fleets = ["host:1", "host:2", "host:3", "host:5"]
+        .map(|devices| common::open_perturbed(&(devices.into(), CollectiveKind::Host), None));
+    let (mut cut, mut absorbed, mut differ) = (0, 0, 0);
+    for seed in 0..300 {
+        let graph = Arc::new(random(seed));
+        let n = graph.nodes();
+        let alpha = [0.15, 0.5, 0.001, 0.999, 0.2718_f64][seed as usize % 5];
+        let epsilon = [1e-3, 1e-10, 0.05, 1e-6, 0.9, 1.0_f64][seed as usize % 6];
+        let epsilon = if alpha < 0.01 { epsilon.max(1e-3) } else { epsilon };
+        let most = if seed % 3 == 0 { 3 } else { 100 };
+        let options =
+            json!({ "sources": "all", "alpha": alpha, "epsilon": epsilon, "top-nodes": most });
+        let found: PersonalRanks =
+            solved("ppr", &fleets[seed as usize % 4], &graph, &asked(options));
+        let (mut rows, mut rounds, mut pushes) = (Vec::new(), 0, 0);
+        for source in 0..n {
+            let [p, r, made] = pushed(&graph, source, alpha, epsilon);
+            rounds = made[0].max(rounds);
+            pushes += made[1];
+            let mut own: Vec<usize> = (0..n).filter(|v| p[*v] > 0).collect();
+            own.sort_by_key(|v| (std::cmp::Reverse(p[*v]), *v));
+            cut += usize::from(own.len() > most);
+            own.truncate(most);
+            rows.extend(own.iter().map(|v| (source as u32, *v as u32, p[*v] as f64 / ONE as f64)));
+            // Not only the same, but right: between the exact value and the bound.
+            let exact = exact(&graph, source, alpha);
+            let (mut lacking, mut left) = (0.0, 0.0);
+            for v in 0..n {
+                let (value, degree) = (p[v] as f64 / ONE as f64, graph.degree(v) as f64);
+                let short = exact[v] - value;
+                assert!(
+                    short > -1e-9,
+                    "seed {seed}, from {source} to {v}: {value} of {}",
+                    exact[v]
+                );
+                let bound = epsilon * degree + 1e-9;
+                assert!(
+                    seed % 2 > 0 || short < bound,
+                    "seed {seed}, from {source} to {v}: {short}"
+                );
+                lacking += short;
+                left += r[v] as f64 / ONE as f64;
+                absorbed += usize::from(degree == 0.0 && v != source && value > 0.0);
+                differ += usize::from(short > 1e-6);
+            }
+            assert!((lacking - left).abs() < 1e-9, "seed {seed}, from {source}: {lacking} {left}");
+        }
+        let all = found.source.iter().zip(&found.node).zip(&found.value);
+        let all: Vec<_> = all.map(|((source, node), value)| (*source, *node, *value)).collect();
+        assert!(all == rows, "seed {seed}: {all:?} for {rows:?}");
+        assert_eq!((found.rounds as u128, found.pushes as u128), (rounds, pushes), "seed {seed}");
+    }
+    assert!(cut > 100 && absorbed > 100 && differ > 100, "{cut} {absorbed} {differ}");
+}
+
+fn cases() -> Vec<(&'static str, Graph)> {
+    let one_way = (0..300u32).flat_map(|v| [(v, (v * 7 + 1) % 200, 1.5), (v / 3, v, 0.5)]);
+    vec![
+        ("skewed", common::skewed(8, 6, 1)),
+        ("grid", common::grid(17, 16, true, 2)),
+        ("star", common::star(700)),
+        ("directed", graph_of(300, &one_way.collect::<Vec<_>>())),
+        ("no arcs", graph_of(70, &[])),
+        ("one node", graph_of(1, &[(0, 0, 1.0)])),
+        ("two", graph_of(2, &[(1, 0, 1.0)])),
+    ]
+}
+
+#[test]
+fn any_number_of_replicas_and_any_merge_find_the_same_values() {
+    let cases: Vec<_> = cases().into_iter().map(|(name, graph)| (name, Arc::new(graph))).collect();
+    let mut first: HashMap<String, PersonalRanks> = HashMap::new();
+    common::everywhere(|fleet, config, how| {
+        for (name, graph) in &cases {
+            for options in [json!({ "epsilon": 1e-3 }), json!({ "top-nodes": 5, "epsilon": 0.01 })]
+            {
+                let told = format!("{name}, {options}");
+                let config = RunConfig { merge: config.merge, ..asked(options) };
+                let found: PersonalRanks = solved("ppr", fleet, graph, &config);
+                let known = first.entry(told.clone()).or_insert_with(|| found.clone());
+                assert!(
+                    known.source == found.source && known.node == found.node,
+                    "{told} on {how}"
+                );
+                assert!(known.value == found.value, "other values on {how}: {told}");
+                let made = |found: &PersonalRanks| (found.sources, found.rounds, found.pushes);
+                assert_eq!(made(known), made(&found), "{told} on {how}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_order_of_nodes_changes_a_row() {
+    let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
+    let mut known: Option<String> = None;
+    for relabel in ["none", "random:3", "degree"] {
+        let load = LoadOptions { relabel: relabel.parse().unwrap(), ..Default::default() };
+        let graph = Arc::new(load_with("rmat:8", &load).unwrap());
+        let config = asked(json!({ "sources": "0,7,200", "epsilon": 1e-5 }));
+        let rows = csv_of(&outcome("ppr", &fleet, &graph, &config).unwrap());
+        let known = known.get_or_insert_with(|| rows.clone());
+        assert!(*known == rows, "{relabel} has other rows");
+        assert!(known.lines().count() > 200);
+    }
+}
+
+/// More sources than are pushed from at a time.
+#[test]
+fn batches_change_nothing() {
+    let graph = Arc::new(common::skewed(8, 4, 3));
+    let fleet = common::open_perturbed(&("host:1".into(), CollectiveKind::Host), None);
+    let of = |sources: &str| -> PersonalRanks {
+        let options = json!({ "sources": sources, "epsilon": 1e-3, "top-nodes": 4 });
+        solved("ppr", &fleet, &graph, &asked(options))
+    };
+    let all = of("all");
+    assert_eq!(all.sources, 256);
+    for source in [0, 63, 64, 255] {
+        let one = of(&source.to_string());
+        let rows = (0..all.source.len()).filter(|row| all.source[*row] == source);
+        let rows: Vec<_> = rows.map(|row| (all.node[row], all.value[row])).collect();
+        assert!(rows == one.node.into_iter().zip(one.value).collect::<Vec<_>>(), "{source}");
+    }
+}
+
+#[test]
+fn the_checker_names_what_is_off() {
+    let graph = common::grid(6, 5, false, 3);
+    let fleet = common::open_perturbed(&("host:1".into(), CollectiveKind::Host), None);
+    let config = asked(json!({ "sources": "3,9,20", "top-nodes": 4, "epsilon": 1e-4 }));
+    let ranks: PersonalRanks = solved("ppr", &fleet, &Arc::new(graph.clone()), &config);
+    let question = PushQuestion { sources: &[3, 9, 20], alpha: 0.15, epsilon: 1e-4 };
+    let found = PprFound { source: &ranks.source, node: &ranks.node, value: &ranks.value };
+    assert_eq!(verify::ppr(&graph, question, 4, found).unwrap(), 3);
+    let refused = |question: PushQuestion, most: usize, found: PprFound, what: &str| {
+        let told = verify::ppr(&graph, question, most, found).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
+    };
+    let mut value = ranks.value.clone();
+    value[6] = f64::from_bits(value[6].to_bits() + 1);
+    refused(question, 4, PprFound { value: &value, ..found }, "source 9: number 3 is node");
+    let mut node = ranks.node.clone();
+    node.swap(8, 9);
+    refused(question, 4, PprFound { node: &node, ..found }, "source 20: number 1 is node");
+    refused(question, 5, found, "source 3: number 5 is no more, and should be node");
+    refused(question, 3, found, "source 3: number 4 is node");
+    refused(PushQuestion { alpha: 0.16, ..question }, 4, found, "source 3: number 1");
+    refused(PushQuestion { epsilon: 0.01, ..question }, 4, found, "source 3: number 1");
+    refused(
+        PushQuestion { sources: &[3, 9], ..question },
+        4,
+        found,
+        "row 9: source 20 is not next",
+    );
+    refused(
+        PushQuestion { sources: &[3, 20], ..question },
+        4,
+        found,
+        "row 5: source 9 is not next",
+    );
+    refused(question, 4, PprFound { value: &value[1..], ..found }, "11 values");
+    let less =
+        PprFound { source: &found.source[..8], node: &found.node[..8], value: &found.value[..8] };
+    refused(question, 4, less, "source 20: number 1 is no more");
+}
+
+#[test]
+fn what_the_program_writes_and_refuses() {
+    // A path: 7 is in the middle.
+    let record = common::answered("ppr", "5 7\n7 9\n9 11\n", &["source,node,value"]);
+    assert_eq!((&record["sources-pushed"], &record["kept"]), (&json!(4), &json!(16)));
+    assert_eq!((&record["verified"], &record["strategy"]), (&json!("yes"), &json!("push")));
+    let cases: [(&[&str], &str); 10] = [
+        (&["--alpha", "0"], "--alpha 0"),
+        (&["--alpha", "1"], "--alpha 1"),
+        (&["--alpha", "nan"], "--alpha"),
+        (&["--epsilon", "0"], "--epsilon 0"),
+        (&["--epsilon", "2"], "--epsilon 2"),
+        (&["--epsilon", "-1e-3"], "--epsilon -0.001"),
+        (&["--top-nodes", "0"], "--top-nodes 0"),
+        (&["--sources", "5,5"], "listed twice"),
+        (&["--sources", "256"], "no node 256"),
+        (&["--top", "3"], "--top"),
+    ];
+    for (args, what) in cases {
+        let ended = common::runs("ppr", &[&["--graph", "rmat:8"], args].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(what), "{}", ended.err);
+        assert_eq!(ended.err.trim_end().lines().count(), 1, "{}", ended.err);
+    }
+}
