@@ -365,6 +365,16 @@ def louvain(
 ) -> Result:
     """Communities of high modularity: nodes join those of their neighbours, level by level. See help(hivegraph.louvain)."""
 
+def cluster(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    alpha: float | str | None = None,
+    epsilon: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Local graph clustering: around each of several nodes, the set that fewest arcs leave. See help(hivegraph.cluster)."""
+
 def kcore(
     graph: Any,
     **run: Unpack[_Run],

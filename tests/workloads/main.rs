@@ -7,6 +7,7 @@ mod common;
 mod bc;
 mod cdlp;
 mod closeness;
+mod cluster;
 mod contract;
 mod distances;
 mod filter;
