@@ -3,6 +3,7 @@
 _FUNCTION = "`weight` names an attribute"
 _TIES = f"{_FUNCTION}; of several shortest paths it may return another than NetworkX"
 _UNSORTED = "without `sort_neighbors`"
+_FOREST = "`algorithm` is kruskal; the edges are those of NetworkX"
 _NO_E = f"without `e` and `usebounds`; {_FUNCTION}"
 
 # The functions that are served, and their limits. Weights are always such that float32 holds them exactly, finite and 0 or more; where
@@ -63,6 +64,8 @@ FUNCTIONS = {
     "periphery": f"{_NO_E} of whole numbers",
     "center": f"{_NO_E} of whole numbers; NetworkX does trees",
     "katz_centrality": "`beta` is a number, `alpha` above 0; no `nstart`, no `weight`; `tol` is a share of each value, `max_iter` at least 100",
+    "minimum_spanning_edges": f"{_FOREST}, in its order; weights may be any float64 where `data` is True",
+    "minimum_spanning_tree": f"{_FOREST}; weights may be any float64",
     "degree_centrality": "",
     "in_degree_centrality": "",
     "out_degree_centrality": "",

@@ -80,6 +80,9 @@ def calls(graph, rng):
             "nbunch": [None, source, several],
             "wf_improved": [True, False],
             "seed": [7],
+            "keys": [True, False],
+            "data": [True, False],
+            "ignore_nan": [True, False],
         }.items():
             if option in parameters:
                 given[option] = rng.choice(values)
@@ -191,6 +194,40 @@ def test_whole_numbers_that_may_pass_what_float64_holds_are_networkxs():
             nx.single_source_dijkstra_path_length(graph, 0, backend="hivegraph")
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_spanning_forests_are_networkxs_edge_by_edge(seed):
+    rng = random.Random(seed)
+    graph = (nx.MultiGraph if seed % 2 else nx.Graph)()
+    names = list("abcdefghijklmnopqrstuvwxyz")
+    rng.shuffle(names)
+    graph.add_nodes_from(names)
+    weights = [-3, -0.0, 0, 0.1, 1e300, 1e-300, -1e300, math.inf, 2**24 + 1, math.nan]
+    weights = weights[: rng.choice([3, 9, 10])]
+    for _ in range(rng.choice([5, 40, 120])):
+        graph.add_edge(rng.choice(names), rng.choice(names), weight=rng.choice(weights))
+    for name, given in (("minimum_spanning_edges", {}), ("minimum_spanning_edges", {"keys": False}), ("minimum_spanning_tree", {})):
+        for ignore_nan in (False, True):
+            given = given | {"ignore_nan": ignore_nan}
+            ours, theirs = (
+                answered(lambda g, **more: getattr(nx, name)(g, **more, backend=by), graph, given) for by in ("hivegraph", "networkx")
+            )
+            if name == "minimum_spanning_tree" and theirs[0] is not None:
+                ours, theirs = ([list(one[0].nodes(data=True)), list(one[0].edges(data=True))] for one in (ours, theirs))
+            assert repr(ours) == repr(theirs), (name, given)
+
+
+def test_what_spanning_forests_leave_to_networkx():
+    graph = nx.path_graph(3)
+    for algorithm in ("prim", "boruvka", "nobody's"):
+        assert backend.backend.can_run("minimum_spanning_edges", (graph,), {"algorithm": algorithm}) is not True
+    for weight in (2**53, 10**400, "heavy", None):
+        nx.set_edge_attributes(graph, weight, "weight")
+        with pytest.raises(NotImplementedError):
+            nx.minimum_spanning_tree(graph, backend="hivegraph")
+    with pytest.raises(nx.NetworkXNotImplemented):
+        nx.minimum_spanning_tree(nx.DiGraph([(0, 1)]), backend="hivegraph")
+
+
 def test_views_are_looked_at_anew():
     graph = nx.path_graph(4)
     for view in (graph.subgraph(range(4)), nx.subgraph_view(graph), graph.to_directed(as_view=True)):
@@ -270,7 +307,7 @@ def suite(fallback, tmp_path):
     root = Path(nx.__file__).parent / "algorithms"
     parts = ["shortest_paths", "traversal", "components", "centrality", "link_analysis", "approximation/tests/test_kcomponents.py"]
     parts += [f"tests/test_{name}.py" for name in ("core", "cluster", "dag", "cycles", "chains")]
-    parts.append("tests/test_distance_measures.py::TestDistance")
+    parts += ["tests/test_distance_measures.py::TestDistance", "tree/tests/test_mst.py"]
     counts = tmp_path / "counts.json"
     environment = os.environ | {
         "NETWORKX_TEST_BACKEND": "hivegraph",

@@ -10,6 +10,8 @@ from _nx_hivegraph import FUNCTIONS
 
 from .. import _core, _workloads
 from .._errors import InputError
+from .._graph import Graph as Engine
+from ._convert import _given
 
 
 class Served:
@@ -810,6 +812,89 @@ def out_degree_centrality(G):
     return _shares(G, np.diff(G.offsets))
 
 
+# Spanning forests. The engine is given the places of edges in the order in which Kruskal's algorithm takes them, as the bits of
+# weights: no two are alike, and it finds the very edges that NetworkX finds, whatever numbers the weights are.
+
+
+def _no_forest(algorithm, **_):
+    return None if algorithm == "kruskal" else "of the algorithms only kruskal is served"
+
+
+def _sortable(given):
+    """Weights as `[k]` float64 that are in order as they are."""
+    kinds = set(map(type, given))
+    if not all(issubclass(kind, (int, float, np.integer, np.float16, np.float32)) for kind in kinds):
+        raise NotImplementedError("weights are not all numbers of up to 64 bits")
+    whole = [kind for kind in kinds if issubclass(kind, (int, np.integer))]
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except OverflowError:
+        raise NotImplementedError("a weight is more than float64 holds") from None
+    if whole and np.any(np.abs(weights) >= 2.0**53):
+        raise NotImplementedError("a weight is more than the whole numbers that float64 holds")
+    return weights
+
+
+def _forest(G, weight, ignore_nan):
+    """The arcs of the minimum spanning forest, places in the rows of `G`, in Kruskal's order."""
+    if G.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    simple = not G.is_multigraph()
+    sources, targets = G.sources(), G.columns
+    # Each edge once, as it is listed first.
+    arcs = np.flatnonzero(targets >= sources)
+    weights = _sortable(_given(G.original._adj, simple, weight, 1))[arcs]
+    hidden = np.isnan(weights)
+    if np.any(hidden):
+        if not ignore_nan:
+            edge = _edge(G, arcs[np.argmax(hidden)], True, True)
+            raise ValueError(f"NaN found as an edge weight. Edge {edge}")
+        arcs, weights = arcs[~hidden], weights[~hidden]
+    arcs = arcs[np.argsort(weights, kind="stable")]
+    if len(arcs) >= 0x7F800000:
+        raise NotImplementedError("there are more edges than float32 has numbers")
+    if not len(arcs):
+        return arcs
+    order = np.arange(len(arcs), dtype=np.uint32).view(np.float32)
+    ends = sources[arcs], targets[arcs]
+    both = [np.concatenate(pair) for pair in (ends, ends[::-1])]
+    graph = Engine.from_arcs(*both, np.concatenate((order, order)), nodes=len(G), name="networkx")
+    devices = getattr(getattr(nx.config.backends, "hivegraph", None), "devices", "auto")
+    found = _workloads.named("mst")(graph, devices=devices)
+    return arcs[np.sort(np.ascontiguousarray(found.weight).view(np.uint32))]
+
+
+def _edge(G, arc, keys, data):
+    """The edge of an arc as NetworkX lists it."""
+    row = int(np.searchsorted(G.offsets, arc, side="right")) - 1
+    u, v = G.node_list[row], G.node_list[int(G.columns[arc])]
+    there = G.original._adj[u][v]
+    if not G.is_multigraph():
+        return (u, v, there) if data else (u, v)
+    # Parallel edges lie side by side.
+    first = int(G.offsets[row])
+    place = int(arc) - first - int(np.argmax(G.columns[first : int(arc) + 1] == G.columns[arc]))
+    key = list(there)[place]
+    return (u, v, *([key] if keys else []), *([there[key]] if data else []))
+
+
+@served(_no_forest)
+def minimum_spanning_edges(G, algorithm="kruskal", weight="weight", keys=True, data=True, ignore_nan=False):
+    arcs = _forest(G, weight, ignore_nan)
+    return (_edge(G, arc, keys, data) for arc in arcs)
+
+
+@served(_no_forest)
+def minimum_spanning_tree(G, weight="weight", algorithm="kruskal", ignore_nan=False):
+    edges = [_edge(G, arc, True, True) for arc in _forest(G, weight, ignore_nan)]
+    original = G.original
+    tree = original.__class__()
+    tree.graph.update(original.graph)
+    tree.add_nodes_from(original.nodes.items())
+    tree.add_edges_from(edges)
+    return tree
+
+
 # Cores and triangles.
 
 
@@ -817,8 +902,6 @@ class _Both:
     """The arcs of a directed graph both ways, as NetworkX counts them for cores."""
 
     def __init__(self, graph):
-        from .._graph import Graph as Engine
-
         self.node_list = graph.node_list
         self.engine = Engine.from_arcs(graph.sources(), graph.columns, nodes=len(graph), directed=False, name="networkx")
 
