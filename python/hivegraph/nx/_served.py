@@ -825,12 +825,12 @@ def _sortable(given):
     kinds = set(map(type, given))
     if not all(issubclass(kind, (int, float, np.integer, np.float16, np.float32)) for kind in kinds):
         raise NotImplementedError("weights are not all numbers of up to 64 bits")
-    whole = [kind for kind in kinds if issubclass(kind, (int, np.integer))]
     try:
         weights = np.array(given, dtype=np.float64)
     except OverflowError:
         raise NotImplementedError("a weight is more than float64 holds") from None
-    if whole and np.any(np.abs(weights) >= 2.0**53):
+    large = np.flatnonzero(np.abs(weights) >= 2.0**53).tolist()
+    if any(isinstance(given[place], (int, np.integer)) for place in large):
         raise NotImplementedError("a weight is more than the whole numbers that float64 holds")
     return weights
 
