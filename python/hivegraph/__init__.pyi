@@ -42,7 +42,7 @@ class Result:
         """Names of the columns."""
     @property
     def ids(self) -> Any:
-        """`[n]` what each node is called. None where values are not those of nodes: walks, elements of an array."""
+        """`[n]` what each node is called. None where values are not those of nodes: walks, edges, elements of an array."""
     def __getitem__(self, name) -> Any:
         ...
     def named(self, name) -> Any:

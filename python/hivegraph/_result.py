@@ -47,7 +47,7 @@ class Result:
 
     @property
     def ids(self):
-        """`[n]` what each node is called. None where values are not those of nodes: walks, elements of an array."""
+        """`[n]` what each node is called. None where values are not those of nodes: walks, edges, elements of an array."""
         return self._graph.ids if self._of_nodes else None
 
     def __getitem__(self, name):

@@ -50,6 +50,10 @@ def test_answers_are_scipys(rmat):
     assert np.array_equal(hg.bfs(rmat, 3).level, np.where(np.isinf(levels), -1, levels))
     count, _ = cs.connected_components(matrix)
     assert len(np.unique(hg.cc(rmat).component)) == count
+    assert matrix.data.min() > 0
+    forest, right = hg.mst(rmat), cs.minimum_spanning_tree(matrix)
+    assert forest.record["total-weight"] == right.sum() and forest.record["edges"] == right.nnz
+    assert forest.record["trees"] == count
 
 
 def test_the_same_question_again_costs_the_run_alone(rmat):

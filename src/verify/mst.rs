@@ -58,15 +58,15 @@ impl Sets {
     }
 }
 
-/// Certifies that these edges are the minimum spanning forest of a symmetric graph, of edges of equal weight preferring the one whose
-/// (lower input id, higher input id) comes first, and that trees and the total weight are those of the edges.
+/// Certifies that these edges are the minimum spanning forest of a symmetric graph, of edges of equal weight preferring the one
+/// whose (lower input id, higher input id) comes first, and that trees and the total weight are those of the edges.
 ///
 /// Takes 12 bytes an edge of the graph.
 ///
 /// # Errors
-/// [`Error::Verify`] names the first edge that closes a cycle, that the graph does not have, that weighs something else, that does not
-/// belong to the forest, or that it lacks. [`Error::Input`] when the graph is not symmetric with its weights; [`Error::Machine`] where
-/// the edges of the graph do not fit memory.
+/// [`Error::Verify`] names the first edge that closes a cycle, that the graph does not have, that weighs something else, that does
+/// not belong to the forest, or that it lacks. [`Error::Input`] when the graph is not symmetric with its weights;
+/// [`Error::Machine`] where the edges of the graph do not fit memory.
 pub fn mst(graph: &Graph, found: ForestFound) -> Result<()> {
     if !graph.is_symmetric() {
         return Err(Error::input(

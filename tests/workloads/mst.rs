@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// An edge of the forest: lower end, higher end, bits of the weight.
 type Row = (u32, u32, u32);
 
-/// Prim's forest of a graph whose ids are its nodes, by a matrix of weights. It grows a tree from the lowest node that has none by the
-/// least (weight, lower end, higher end) that leads out of it.
+/// Prim's forest of a graph whose ids are its nodes, by a matrix of weights. It grows a tree from the lowest node that has none by
+/// the least (weight, lower end, higher end) that leads out of it.
 fn prim(graph: &Graph) -> Vec<Row> {
     let n = graph.nodes();
     let mut matrix = vec![vec![f32::INFINITY; n]; n];

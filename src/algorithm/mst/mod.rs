@@ -1,7 +1,7 @@
 //! Minimum spanning forests: the lightest edges that join all nodes of each component.
 //!
-//! **Definition.** Graphs are symmetric with their weights. The edge {u, v} weighs the least of the arcs between u and v; self-loops
-//! are no edges, and without weights every edge weighs 1. Edges are ordered by
+//! **Definition.** Graphs are symmetric with their weights. The edge {u, v} weighs the least of the arcs between u and v;
+//! self-loops are no edges, and without weights every edge weighs 1. Edges are ordered by
 //!
 //! ~~~text
 //! {u, v} < {x, y}  if  (w(u, v), min(u, v), max(u, v)) < (w(x, y), min(x, y), max(x, y))
@@ -21,17 +21,17 @@
 //! the bits of the weight, the lower rank, the higher rank: 96 bits. Its upper 64 are minimised first, then its lower 32 among
 //! the nodes that have these.
 //!
-//! **Replicas.** Each finds the least arcs of the nodes of its chunk, and offers them to their trees; what trees are offered is merged
-//! by MIN, twice a round. All replicas then join trees alike, without exchange. On one replica, with `--merge redundant`, where links
-//! between GPUs are slow, and on GPUs where the graph is small, each does everything.
+//! **Replicas.** Each finds the least arcs of the nodes of its chunk, and offers them to their trees; what trees are offered is
+//! merged by MIN, twice a round. All replicas then join trees alike, without exchange. On one replica, with `--merge redundant`,
+//! where links between GPUs are slow, and on GPUs where the graph is small, each does everything.
 //!
-//! **Arrays.** `tree, next: [n] u32`, `lightest: [n] u64`, each replica's own; `first: [n] u64`, `second: [n] u32`, replicated, MIN;
-//! sets of nodes `stale`, `live`, `left`; `rank, node: [n] u32` where ids do not rise with nodes. A tree takes one edge before it is
-//! part of another, so the edges of the forest stay in `first` and `second`, at the roots of former trees.
+//! **Arrays.** `tree, next: [n] u32`, `lightest: [n] u64`, each replica's own; `first: [n] u64`, `second: [n] u32`, replicated,
+//! MIN; sets of nodes `stale`, `live`, `left`; `rank, node: [n] u32` where ids do not rise with nodes. A tree takes one edge before
+//! it is part of another, so the edges of the forest stay in `first` and `second`, at the roots of former trees.
 //!
-//! **Source.** Nesetril, Milkova, Nesetrilova, "Otakar Boruvka on minimum spanning tree problem: translation of both the 1926 papers,
-//! comments, history", Discrete Mathematics 233, 2001; Chung, Condon, "Parallel implementation of Boruvka's minimum spanning tree
-//! algorithm", IPPS 1996 (hooking and pointer jumping).
+//! **Source.** Nesetril, Milkova, Nesetrilova, "Otakar Boruvka on minimum spanning tree problem: translation of both the 1926
+//! papers, comments, history", Discrete Mathematics 233, 2001; Chung, Condon, "Parallel implementation of Boruvka's minimum
+//! spanning tree algorithm", IPPS 1996 (hooking and pointer jumping).
 
 mod answer;
 mod program;
@@ -71,8 +71,8 @@ pub struct SpanningForest {
 /// The minimum spanning forest of a symmetric graph.
 ///
 /// # Errors
-/// [`Error::Input`] for a graph that is not symmetric with its weights; [`Error::Fault`] when a replica fails; [`Error::Verify`] when
-/// `compare` finds answers that differ.
+/// [`Error::Input`] for a graph that is not symmetric with its weights; [`Error::Fault`] when a replica fails; [`Error::Verify`]
+/// when `compare` finds answers that differ.
 pub fn mst(fleet: &Fleet, graph: &Prepared, config: &MstConfig) -> Result<SpanningForest> {
     run::<Mst>(fleet, graph, config)
 }

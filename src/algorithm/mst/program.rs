@@ -13,7 +13,7 @@ use crate::operator::{ArcLambda, Args, Fold, FoldLambda, Lambda, Over, Reads, de
 
 /// No edge. Weights are finite, so that no edge has this key.
 const NONE: u64 = u64::MAX;
-/// Pointers that a launch follows, at most: after so many launches, every pointer that led over as many powers of it ends at a root.
+/// Pointers that a launch follows, at most. After k launches, a pointer leads over at least HOPS^k roots, or to the last one.
 const HOPS: u64 = 64;
 
 /// What lengths of arrays follow from.
