@@ -80,7 +80,8 @@ fn random_graphs_have_the_clusters_of_the_definition() {
         // Seeds of symmetric graphs are even.
         let graph = random(2 * seed);
         // Self loops do not spoil symmetry.
-        let loops = (0..graph.nodes() as u32).filter(|v| hash(seed, 900 + u64::from(*v)) % 5 == 0);
+        let loops =
+            (0..graph.nodes() as u32).filter(|v| hash(seed, 900 + u64::from(*v)).is_multiple_of(5));
         let arcs =
             (0..graph.nodes()).flat_map(|u| graph.neighbors(u).map(move |a| (u as u32, a.0, a.1)));
         let arcs: Vec<_> = arcs.chain(loops.map(|v| (v, v, 1.0))).collect();

@@ -103,9 +103,8 @@ fn exact(graph: &Graph, source: usize, alpha: f64) -> Vec<f64> {
         rows.swap(k, pivot);
         for other in (0..n).filter(|other| *other != k) {
             let factor = rows[other][k] / rows[k][k];
-            for column in k..=n {
-                rows[other][column] -= factor * rows[k][column];
-            }
+            let pivot = rows[k].clone();
+            rows[other].iter_mut().zip(&pivot).for_each(|(x, y)| *x -= factor * y);
         }
     }
     (0..n).map(|v| rows[v][n] / rows[v][v]).collect()
