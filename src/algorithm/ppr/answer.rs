@@ -6,7 +6,7 @@ use crate::algorithm::push::checked;
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
-use crate::units::plural;
+use crate::units::{count, plural};
 use crate::verify::{self, Checker, PprFound, PushQuestion};
 use serde_json::{Map, Value, json};
 
@@ -31,9 +31,9 @@ impl Answer<PersonalPagerank> for PersonalRanks {
         let most = u64::from(query.config.top_nodes);
         let [values, sources] = [(self.value.len() as u64, "value"), (self.sources, "source")]
             .map(|(number, noun)| plural(number, noun));
-        let (pushes, rounds) = (plural(self.pushes, "push"), plural(self.rounds, "round"));
+        let (pushes, rounds) = (count(self.pushes), plural(self.rounds, "round"));
         let kept = format!("{values} of {sources}, at most {most} of each");
-        vec![("answer", format!("{kept}; {pushes} in at most {rounds}"))]
+        vec![("answer", format!("{kept}; pushes: {pushes}, in at most {rounds}"))]
     }
 
     fn rated(&self) -> &'static str {
