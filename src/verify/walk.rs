@@ -71,9 +71,13 @@ pub fn walk(graph: &Graph, question: WalkQuestion, found: WalkFound) -> Result<u
             "node {node}: the alias table of its arcs does not have their weights"
         ));
     }
+    let best = match question.scores {
+        Some(scores) if question.greedy => best_ends(&rows, scores),
+        _ => Vec::new(),
+    };
     let visits: Vec<AtomicU64> = (0..graph.nodes()).map(|_| AtomicU64::new(0)).collect();
     let off = (0..walkers).into_par_iter().find_map_first(|i| {
-        let mut walker = Walker::new(&rows, &question, i);
+        let mut walker = Walker::new((&rows, &best), &question, i);
         for step in 0..=question.length {
             let at = walker.at;
             if let Some(at) = at {
@@ -148,6 +152,21 @@ impl Rows<'_> {
     }
 }
 
+/// Where greedy walks go from each node: the first of the best ends, by input id.
+fn best_ends(rows: &Rows, scores: &[f64]) -> Vec<u32> {
+    let best = |row: usize| {
+        let mut best = u32::MAX;
+        for k in 0..rows.degree(row) as usize {
+            let to = rows.arc(row, k).0;
+            if best == u32::MAX || scores[to as usize] > scores[best as usize] {
+                best = to;
+            }
+        }
+        best
+    };
+    (0..rows.graph.nodes()).into_par_iter().map(best).collect()
+}
+
 /// Whether a row's alias table gives each arc the probability of its weight.
 fn table_is_right(
     rows: &Rows,
@@ -207,6 +226,8 @@ impl Draws {
 /// A walker on its way.
 struct Walker<'a> {
     rows: &'a Rows<'a>,
+    /// `[n]` where greedy walks go from each node; else nothing.
+    best: &'a [u32],
     question: &'a WalkQuestion<'a>,
     number: u64,
     home: u32,
@@ -216,9 +237,13 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    fn new(rows: &'a Rows, question: &'a WalkQuestion, i: usize) -> Walker<'a> {
+    fn new(
+        (rows, best): (&'a Rows, &'a [u32]),
+        question: &'a WalkQuestion,
+        i: usize,
+    ) -> Walker<'a> {
         let home = question.starts[i / question.walks as usize];
-        Walker { rows, question, number: i as u64, home, at: Some(home), before: None }
+        Walker { rows, best, question, number: i as u64, home, at: Some(home), before: None }
     }
 
     /// Step number `step`.
@@ -244,14 +269,8 @@ impl<'a> Walker<'a> {
         if degree == 0 {
             return None;
         }
-        if let (true, Some(scores)) = (self.question.greedy, self.question.scores) {
-            // The first of the best, by input id.
-            let mut best = rows.arc(row, 0).0;
-            for k in 1..degree as usize {
-                let to = rows.arc(row, k).0;
-                best = if scores[to as usize] > scores[best as usize] { to } else { best };
-            }
-            return Some(best);
+        if let Some(best) = self.best.get(row) {
+            return Some(*best);
         }
         let first = graph.offsets()[row] as usize;
         let (back, away) = ((1.0 / p) as f32, (1.0 / q) as f32);

@@ -8,8 +8,8 @@
 //! the node, by label: with open addressing, a label and its count in a word, and room for half as many entries more than arcs. The
 //! largest count wins. Hosts sort the labels of each node's neighbours instead. An iteration that changes nothing is the last.
 //!
-//! **Replicas.** Each finds the labels of its chunk, then chunks are gathered. On one replica and with `--merge redundant` each finds
-//! all. Counts are whole numbers: any number of replicas gives the same labels.
+//! **Replicas.** Each finds the labels of its chunk, then chunks are gathered. On one replica, with `--merge redundant`, and in
+//! small graphs on GPUs each finds all. Counts are whole numbers: any number of replicas gives the same labels.
 //!
 //! **Arrays.** `rank, label, next: [n] u32`, `best: [n] u64`, `at: [n + 1] u64`; `table: [up to 1.5 m] u64` for the own rows, of a
 //! directed graph up to 3 m.
@@ -84,6 +84,9 @@ pub fn cdlp(fleet: &Fleet, graph: &Prepared, config: &CdlpConfig) -> Result<Comm
     run::<Cdlp>(fleet, graph, config)
 }
 
+/// Arcs from which GPUs deal the nodes: labels of fewer are found sooner than gathered.
+const WORTH_DEALING: u64 = 1 << 21;
+
 impl Algorithm for Cdlp {
     type Config = CdlpConfig;
     type Start = ();
@@ -110,7 +113,11 @@ impl Algorithm for Cdlp {
     }
 
     fn arrays(shape: &GraphShape, config: &CdlpConfig, world: usize) -> Vec<DeviceArray> {
-        let shared = config.run.merge != MergeMode::Redundant;
+        let shared = match config.run.merge {
+            MergeMode::Redundant => false,
+            MergeMode::Auto => shape.all_arcs() >= WORTH_DEALING,
+            _ => true,
+        };
         program::arrays(shape, if shared { world } else { 1 }, world)
     }
 
@@ -118,7 +125,12 @@ impl Algorithm for Cdlp {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let sorts = fleet.info().backend == "host";
-        let whole = fleet.world() == 1 || run.merge == MergeMode::Redundant;
+        let few = !sorts && query.graph.arcs() < WORTH_DEALING;
+        let whole = match run.merge {
+            MergeMode::Redundant => true,
+            MergeMode::Auto => fleet.world() == 1 || few,
+            _ => fleet.world() == 1,
+        };
         let program = move |r: &mut _| program::program(r, &rows, &config, (whole, sorts), &run);
         let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
         let (labels, iterations, changed) = found;

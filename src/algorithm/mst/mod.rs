@@ -78,7 +78,7 @@ pub fn mst(fleet: &Fleet, graph: &Prepared, config: &MstConfig) -> Result<Spanni
 }
 
 /// Arcs from which GPUs deal the rows: fewer are looked at sooner than trees are merged.
-const WORTH_DEALING: u64 = 1 << 23;
+const WORTH_DEALING: u64 = 1 << 26;
 
 impl Algorithm for Mst {
     type Config = MstConfig;

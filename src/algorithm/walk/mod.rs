@@ -19,8 +19,8 @@
 //! from its start instead.
 //!
 //! **Replicas.** Walkers are dealt in slices, and each replica walks its own on its copy of the graph: nothing is exchanged but the
-//! counts of visits, once, by SUM. Where a walker goes depends on the graph, the seed and the walker's number alone. On one replica
-//! and with `--merge redundant` each replica walks all.
+//! counts of visits, once, by SUM. Where a walker goes depends on the graph, the seed and the walker's number alone. On one replica,
+//! with `--merge redundant`, and where there are few steps on GPUs, each replica walks all.
 //!
 //! **Arrays.** `starts: [starts] u32`; `order, share, other: [m] u32` where nodes were relabelled, arcs have weights or nodes scores
 //! (with `greedy` `other: [n] u32` alone); `visits: [n] u64`, replicated, SUM; `at, before: [own walkers] u32` and `paths: [length + 1, own walkers] u32`, each replica's own.
@@ -171,10 +171,24 @@ pub struct WalkStart {
     pub(super) scores: Option<Vec<f64>>,
 }
 
+/// Steps from which GPUs deal the walkers: fewer are made sooner than visits are merged.
+const WORTH_DEALING: u64 = 1 << 24;
+
 impl WalkConfig {
     /// Whether a step looks at the one before.
     fn looks_back(&self) -> bool {
         (self.p, self.q) != (1.0, 1.0)
+    }
+
+    /// Whether so many walkers are dealt among `world` replicas.
+    fn is_dealt(&self, walkers: usize, merge: MergeMode, (world, on_gpus): (usize, bool)) -> bool {
+        let steps = (walkers as u64).saturating_mul(self.length.into());
+        let few = on_gpus && steps < WORTH_DEALING;
+        match merge {
+            MergeMode::Redundant => false,
+            MergeMode::Auto => world > 1 && !few,
+            _ => world > 1,
+        }
     }
 
     /// Values of the paths of so many walkers.
@@ -271,8 +285,9 @@ impl Algorithm for RandomWalk {
     fn arrays(shape: &GraphShape, config: &WalkConfig, world: usize) -> Vec<DeviceArray> {
         let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
         let starts = most_of(&config.sources, nodes);
-        let shared = world > 1 && config.run.merge != MergeMode::Redundant;
         let walkers = starts.saturating_mul(config.walks as usize);
+        // As on GPUs, where a replica has all where it walks all.
+        let shared = config.is_dealt(walkers, config.run.merge, (world, true));
         // Slices end at multiples of 64.
         let slice = walkers.div_ceil(world).saturating_add(64);
         let own = if shared { slice.min(walkers) } else { walkers };
@@ -293,7 +308,9 @@ impl Algorithm for RandomWalk {
         let WalkStart { starts, rows: own, .. } = &query.start;
         let (starts, own) = (starts.clone(), own.clone());
         let walkers = starts.len() as u64 * u64::from(config.walks);
-        let dealt = fleet.world() > 1 && run.merge != MergeMode::Redundant;
+        let on_gpus = fleet.info().backend == "cuda";
+        let on = (fleet.world(), on_gpus);
+        let dealt = query.config.is_dealt(walkers as usize, run.merge, on);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&starts, &own, dealt), &run);
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);
