@@ -1423,6 +1423,71 @@ fn communities(archive: &str) -> String {
     text
 }
 
+/// Applications of HIVE's report: the name, its graph, its milliseconds on one and sixteen V100s (gunrock/docs, hive_phase2, plots),
+/// the workload and the graph here, and whether both compute the same.
+const HIVE: [(&str, &str, [&str; 2], (&str, &str), &str); 6] = [
+    ("vertex nomination, 10 seeds", "rmat22", ["17.28", "9.432"], ("vn", "rmat22"), "yes"),
+    ("scan statistics", "pokec", ["89", "101"], ("scan", "rmat21"), "yes"),
+    ("GraphSAGE", "pokec", ["923", "927"], ("sample", "uniform2097152-ef11"), "samples alone"),
+    ("graph search, uniform", "Twitter", ["484.3", "831.9"], ("walk", "uniform8388608-ef3"), "yes"),
+    ("local clustering", "hollywood", ["1.6", "14.7"], ("cluster", "rmat20-ef64"), "another rule"),
+    ("communities, Louvain", "-", ["failed", "failed"], ("louvain", "rmat21"), "yes"),
+];
+
+fn hive_applications(archive: &str) -> String {
+    let records = records(archive, "hive.jsonl");
+    let columns = [
+        "application",
+        "HIVE's graph",
+        "one V100, ms",
+        "16 V100s, ms",
+        "workload",
+        "graph",
+        "one H200, ms",
+        "two H200s, ms",
+        "the same computation",
+    ];
+    let mut text = head(&columns);
+    for (title, theirs, [one, sixteen], (workload, dataset), same) in HIVE {
+        let [ours, two] = [1, 2].map(|gpus| {
+            let found = verified_cell(&records, (workload, dataset, ""), gpus);
+            let found = found.unwrap_or_else(|| panic!("no {workload} of {dataset} on {gpus}"));
+            shown(found["process-time"]["median"].as_f64())
+        });
+        let cells = [theirs, one, sixteen, workload, dataset].map(String::from);
+        text += &row(title, cells.into_iter().chain([ours, two, same.into()]));
+    }
+    text
+}
+
+/// Graphs of the applications: a title, and the name in records.
+const PEOPLE: [(&str, &str); 4] = [
+    ("rmat:22", "rmat22"),
+    ("rmat:24", "rmat24"),
+    ("email-Enron", "email-Enron"),
+    ("USA-road-d.NY", "USA-road-d.NY"),
+];
+
+fn applications(archive: &str) -> String {
+    let records = records(archive, "applications.jsonl");
+    let columns = PEOPLE.map(|(title, _)| [format!("{title}, one GPU"), "two".into()]).concat();
+    let titles: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut text = head(&[&["ms"], &titles[..]].concat());
+    for workload in ["cdlp", "lcc", "scan", "walk", "sample", "ppr", "mst"] {
+        let ms = PEOPLE.map(|(_, dataset)| {
+            [1, 2].map(|gpus| {
+                // Of ppr some sources are checked.
+                let all = if workload == "ppr" { "partly" } else { "yes" };
+                let found = cell_of(&records, (workload, dataset, ""), gpus);
+                let found = found.inspect(|found| assert_eq!(found["verified"], all, "{dataset}"));
+                found.map_or("-".into(), |found| shown(found["process-time"]["median"].as_f64()))
+            })
+        });
+        text += &row(workload, ms.concat());
+    }
+    text
+}
+
 /// Graphs of which distances are found: a title, and the name in records.
 const FAR: [(&str, &str); 4] = [
     ("rmat:20", "rmat20"),
@@ -1528,14 +1593,22 @@ fn verified_cell<'a>(
     (workload, dataset, variant): (&str, &str, &str),
     count: u64,
 ) -> Option<&'a serde_json::Value> {
-    let found = records.iter().find(|record| {
+    let found = cell_of(records, (workload, dataset, variant), count)?;
+    assert_eq!(found["verified"], "yes", "{workload} of {dataset}");
+    Some(found)
+}
+
+fn cell_of<'a>(
+    records: &'a [serde_json::Value],
+    (workload, dataset, variant): (&str, &str, &str),
+    count: u64,
+) -> Option<&'a serde_json::Value> {
+    records.iter().find(|record| {
         let of = &record["coordinates"];
         of["replicas"] == count
             && record["dataset"] == dataset
             && (&of["workload"], &of["variant"]) == (&workload.into(), &variant.into())
-    })?;
-    assert_eq!(found["verified"], "yes", "{workload} of {dataset}");
-    Some(found)
+    })
 }
 
 /// Graphs without hubs: a title, and the name in records.
@@ -1717,7 +1790,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 40] = [
+const TABLES: [Table; 42] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 8])),
     ("standing set", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 2, 3, 4, 8])),
@@ -1749,6 +1822,8 @@ const TABLES: [Table; 40] = [
     ("R-MAT 30", "benches.tar.gz", rmat_30),
     ("R-MAT 31", "benches.tar.gz", rmat_31),
     ("communities", "benches.tar.gz", communities),
+    ("applications", "benches.tar.gz", applications),
+    ("HIVE's applications", "benches.tar.gz", hive_applications),
     ("matrices", "benches.tar.gz", matrices),
     ("all pairs", "benches.tar.gz", all_pairs),
     ("beside igraph", "benches.tar.gz", beside_igraph),
