@@ -11,7 +11,7 @@ use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig, Rep
 use hivegraph::graph::Graph;
 use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a silent replica is waited for, and what the whole run may take.
@@ -188,8 +188,12 @@ fn on_the_host_the_program_ends_in_time_with_exit_code_3_naming_the_fault() {
     all_at_once(&host_cases(), program_reports);
 }
 
+/// Fleets of several GPUs run one after another in a process: a test that waits for one of another test is not in time.
+static GPUS: Mutex<()> = Mutex::new(());
+
 #[test]
 fn on_gpus_the_library_names_rank_iteration_and_operation_of_every_fault_in_time() {
+    let _alone = GPUS.lock();
     cuda_cases().iter().for_each(library_reports);
 }
 
@@ -203,6 +207,7 @@ fn after_a_fault_a_fresh_fleet_of_the_same_process_works() {
     fresh_fleets_work(&("host:4".into(), CollectiveKind::Auto));
     if common::has_gpu() {
         use CollectiveKind::{Nccl, Peer};
+        let _alone = GPUS.lock();
         fresh_fleets_work(&("cuda:0x4".into(), Peer));
         common::spans(&[2, 4, 8], &[Nccl, Peer]).iter().for_each(fresh_fleets_work);
     }
