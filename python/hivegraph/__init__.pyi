@@ -31,8 +31,8 @@ class Result:
     """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
-    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. Counts are -1 where there is none, as the
-    level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
+    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`.
+    Counts are -1 where there is none, as the level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
     and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path."""
     @property
     def workload(self) -> Any:
@@ -505,7 +505,7 @@ def ppr(
     *,
     alpha: float | str | None = None,
     epsilon: float | str | None = None,
-    top_nodes: int | str | None = None,
+    top_nodes: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """Personalised PageRank of many sources: the nodes that random walks from each end at. See help(hivegraph.ppr)."""
@@ -527,6 +527,8 @@ def walk(
     walks: int | str | None = None,
     length: int | str | None = None,
     weighted: float | str | None = None,
+    scores: str | os.PathLike[str] | dict[_Id, Any] | None = None,
+    greedy: float | str | None = None,
     restart: float | str | None = None,
     p: float | str | None = None,
     q: float | str | None = None,
@@ -534,4 +536,15 @@ def walk(
     keep: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:
-    """Random walks: uniform, weighted, with restarts, node2vec. See help(hivegraph.walk)."""
+    """Random walks: uniform, weighted, by scores, with restarts, node2vec. See help(hivegraph.walk)."""
+
+def sample(
+    graph: Any,
+    sources: _Nodes | None = None,
+    *,
+    fanouts: Iterable[int] | int | str | None = None,
+    replace: float | str | None = None,
+    seed: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Neighbour sampling: some neighbours of each node, and of those, hop by hop, for GraphSAGE. See help(hivegraph.sample)."""

@@ -19,8 +19,8 @@ class Result:
     """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
 
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
-    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`. Counts are -1 where there is none, as the
-    level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
+    Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`.
+    Counts are -1 where there is none, as the level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
     and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path.
     """
 
