@@ -1423,9 +1423,12 @@ fn communities(archive: &str) -> String {
     text
 }
 
-/// Applications of HIVE's report: the name, its graph, its milliseconds on one and sixteen V100s (gunrock/docs, hive_phase2, plots),
+/// An application of HIVE's report: the name, its graph, its milliseconds on one and sixteen V100s (gunrock/docs, hive_phase2, plots),
 /// the workload and the graph here, and whether both compute the same.
-const HIVE: [(&str, &str, [&str; 2], (&str, &str), &str); 6] = [
+type Application =
+    (&'static str, &'static str, [&'static str; 2], (&'static str, &'static str), &'static str);
+
+const HIVE: [Application; 6] = [
     ("vertex nomination, 10 seeds", "rmat22", ["17.28", "9.432"], ("vn", "rmat22"), "yes"),
     ("scan statistics", "pokec", ["89", "101"], ("scan", "rmat21"), "yes"),
     ("GraphSAGE", "pokec", ["923", "927"], ("sample", "uniform2097152-ef11"), "samples alone"),

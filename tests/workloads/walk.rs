@@ -173,7 +173,7 @@ fn steps_have_the_probabilities_of_the_definition() {
 fn walks_go_by_the_scores_of_nodes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scores.csv");
-    let score = |v: u64| if v % 5 == 0 { 0 } else { v * 7 % 9 };
+    let score = |v: u64| if v.is_multiple_of(5) { 0 } else { v * 7 % 9 };
     let rows: String = (0..128).map(|v| format!("{v},{}\n", score(v))).collect();
     std::fs::write(&path, format!("node,weight\n{rows}")).unwrap();
     for relabel in ["none", "random:3", "degree"] {
