@@ -127,9 +127,13 @@ fn for_rows<T: Send>(graph: &Graph, values: &mut [T], make: impl Fn(usize, &mut 
 
 /// Fills the alias table of a row: (share, other) of each of its arcs.
 fn alias(weights: &[f64], table: &mut [(u32, u32)]) {
-    // Sums of the largest numbers would be no number.
+    // Sums of the largest numbers would be no number, and means of the smallest would be 0.
     let largest = weights.iter().copied().fold(0.0, f64::max);
-    let scale = if largest > 1e200 { 1e-200 } else { 1.0 };
+    let scale = match largest {
+        _ if largest > 1e200 => 1e-200,
+        _ if largest < 1e-200 => 1e200,
+        _ => 1.0,
+    };
     let weights: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
     let total: f64 = weights.iter().sum();
     if total <= 0.0 {
@@ -181,6 +185,7 @@ mod tests {
             vec![0.0, 2.0, 0.0],
             vec![1e-30, 1e30, 1.0],
             vec![1e-300, 5e-301],
+            vec![5e-324, 0.0, 0.0],
             (0..1000).map(hash).collect(),
             (0..1000).map(|k| if k == 77 { 1e6 } else { 1.0 }).collect(),
         ];

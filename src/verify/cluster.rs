@@ -52,6 +52,9 @@ pub fn cluster(graph: &Graph, question: PushQuestion, found: ClustersFound) -> R
         let (found, own) = (graph.id(source[at]), graph.id(own));
         return wrong(format!("row {} has source {found}, and should have {own}", at + 1));
     }
+    if let Some(at) = node.iter().position(|v| *v as usize >= graph.nodes()) {
+        return wrong(format!("row {} has node number {} of {}", at + 1, node[at], graph.nodes()));
+    }
     let of = |place: usize| format!("source {}: ", graph.id(question.sources[place]));
     let counted = (0..count).into_par_iter().find_map_first(|place| {
         let own = &node[rows[place].clone()];

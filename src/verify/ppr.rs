@@ -4,6 +4,7 @@ use super::pushing::{PushQuestion, number, places, vector};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
+use std::collections::HashSet;
 
 /// What was found, a row a source and node.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +18,7 @@ pub struct PprFound<'a> {
 }
 
 /// Certifies the `most` highest values of each source, as bits, and their order. Returns how many sources were looked at: all, if there
-/// is time for them.
+/// is time for them. Of the others it is checked that there are at most so many nodes, none twice, and that values are above 0 and fall.
 ///
 /// Takes some 50 bytes and more for each node that a source reaches.
 ///
@@ -39,6 +40,26 @@ pub fn ppr(graph: &Graph, question: PushQuestion, most: usize, found: PprFound) 
     }
     if let Some(other) = source.get(at) {
         return wrong(format!("row {}: source {} is not next", at + 1, graph.id(*other)));
+    }
+    let off = rows.par_iter().enumerate().find_map_first(|(place, rows)| {
+        let own = || rows.clone().map(|at| (node[at], value[at]));
+        let bad = match own().find(|(node, value)| *node as usize >= graph.nodes() || *value <= 0.0)
+        {
+            Some((node, value)) => format!("node number {node} with {value:e}"),
+            None if rows.len() > most => format!("{} nodes of at most {most}", rows.len()),
+            None => {
+                let mut met = HashSet::new();
+                let twice = own().position(|(node, _)| !met.insert(node));
+                let rises =
+                    || own().zip(own().skip(1)).position(|(a, b)| a.1 < b.1).map(|at| at + 1);
+                let at = twice.or_else(rises)?;
+                format!("number {} comes twice, or has more than the one before", at + 1)
+            }
+        };
+        Some(format!("source {}: {bad}", graph.id(question.sources[place])))
+    });
+    if let Some(what) = off {
+        return wrong(what);
     }
     let places = places(graph, &question);
     let row = |at: Option<(u32, f64)>| match at {

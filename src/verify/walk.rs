@@ -184,7 +184,8 @@ fn table_is_right(
     let arcs: Vec<f64> = arcs.iter().map(|weight| weight / largest).collect();
     let total: f64 = arcs.iter().sum();
     if total <= 0.0 {
-        return other.iter().all(|other| *other == u32::MAX);
+        return share.iter().all(|share| *share == 0)
+            && other.iter().all(|other| *other == u32::MAX);
     }
     // In units of a mean; each share may be off by 2^-32, those given away as well.
     let mut parts = vec![0.0; arcs.len()];
@@ -199,7 +200,8 @@ fn table_is_right(
     let mean = total / arcs.len() as f64;
     let right = |k: usize| {
         let wanted = arcs[k] / mean;
-        let rounded = 1e-15 * (arcs.len() as f64).powi(2);
+        // The one that gave to the others lost a rounding each time.
+        let rounded = 1e-15 * arcs.len() as f64 * (1.0 + givers[k]);
         (parts[k] - wanted).abs() <= givers[k] / 536_870_912.0 + 1e-9 * wanted + rounded
     };
     (0..arcs.len()).all(right)

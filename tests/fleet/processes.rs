@@ -18,6 +18,8 @@ fn options(workload: &str, graph: &str) -> Vec<String> {
         "geo" => "--locate 0.5:1",
         "filter" => "--elements 20000",
         "walk" => "--keep paths --length 5",
+        "sample" => "--fanouts 3,2",
+        "ppr" | "cluster" => "--sources first:33 --epsilon 1e-3",
         _ => "",
     };
     let graph = if workload == "filter" { String::new() } else { format!("--graph {graph}") };

@@ -39,6 +39,8 @@ impl Walk<'_> {
             "hops" | "distances" => "--sources first:4 --targets first:50",
             "geo" => "--locate 0.5:1",
             "filter" => "--elements 20000",
+            "sample" => "--sources first:9 --fanouts 3,2",
+            "ppr" | "cluster" => "--sources 1,5 --epsilon 1e-3",
             _ => "",
         };
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/power.graph.gz");

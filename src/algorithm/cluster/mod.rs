@@ -160,7 +160,9 @@ impl Algorithm for LocalClustering {
         let (rows, run, dealt) = (graph.general(fleet)?, run.clone(), is_dealt(fleet, run));
         let own = query.graph.clone();
         let program = move |r: &mut _| {
-            let take = |_, vector| sweep::cluster(&own, vector);
+            let take = |_: u32, vector: Vec<_>, beat: &(dyn Fn() + Sync)| {
+                sweep::cluster(&own, vector, beat)
+            };
             push::program(r, &rows, &asked, &take, &run)
         };
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);

@@ -5,6 +5,9 @@ use crate::graph::Graph;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
+/// Nodes between signs of life.
+const BEAT: u32 = 256;
+
 /// A fraction of integers, the lower one above 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fraction(u64, u64);
@@ -63,8 +66,13 @@ impl Places {
 }
 
 /// The nodes of the cluster in the order of the sweep, its cut and its volume.
-pub(super) fn cluster(graph: &Graph, mut vector: Vec<(u32, u64)>) -> Taken {
+pub(super) fn cluster(
+    graph: &Graph,
+    mut vector: Vec<(u32, u64)>,
+    beat: &(dyn Fn() + Sync),
+) -> Taken {
     let degree = |node: u32| graph.degree(node as usize);
+    beat();
     vector.par_sort_unstable_by(|(a, p), (b, q)| {
         Fraction(*q, degree(*b))
             .order(Fraction(*p, degree(*a)))
@@ -73,6 +81,9 @@ pub(super) fn cluster(graph: &Graph, mut vector: Vec<(u32, u64)>) -> Taken {
     let places = Places::new(&vector);
     // Arcs to nodes before it join the cut no more, and self loops never do.
     let inner = |(place, (node, _)): (u32, &(u32, u64))| {
+        if place.is_multiple_of(BEAT) {
+            beat();
+        }
         let arcs = graph.neighbors(*node as usize);
         arcs.map(|(to, _)| match places.of(to).cmp(&place) {
             Ordering::Less => 2,

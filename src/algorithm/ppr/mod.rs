@@ -168,7 +168,10 @@ impl Algorithm for PersonalPagerank {
         let (rows, run, dealt) = (graph.general(fleet)?, run.clone(), is_dealt(fleet, run));
         let (own, most) = (query.graph.clone(), query.config.top_nodes as usize);
         let program = move |r: &mut _| {
-            let take = |_, vector| highest(&own, vector, most);
+            let take = |_: u32, vector: Vec<_>, beat: &(dyn Fn() + Sync)| {
+                beat();
+                highest(&own, vector, most)
+            };
             push::program(r, &rows, &asked, &take, &run)
         };
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);

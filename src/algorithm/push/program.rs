@@ -113,12 +113,16 @@ impl Found {
     }
 }
 
-/// The program of one replica. `take` makes of a source and the nodes with a value, in no order, what is kept.
+/// Makes of a source and the nodes with a value, in no order, what is kept; the last is a sign of life, to be given while it works.
+pub(in crate::algorithm) type Take<'a> =
+    dyn Fn(u32, Vec<(u32, u64)>, &(dyn Fn() + Sync)) -> Taken + Sync + 'a;
+
+/// The program of one replica.
 pub(in crate::algorithm) fn program(
     r: &mut Replica,
     g: &Resident,
     asked: &Asked,
-    take: &(dyn Fn(u32, Vec<(u32, u64)>) -> Taken + Sync),
+    take: &Take<'_>,
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Found>> {
     let PushStart { sources, rule } = &asked.start;
@@ -136,7 +140,7 @@ pub(in crate::algorithm) fn program(
 struct Driver<'a> {
     pushes: Pushes<'a>,
     asked: &'a Asked,
-    take: &'a (dyn Fn(u32, Vec<(u32, u64)>) -> Taken + Sync),
+    take: &'a Take<'a>,
     found: Found,
     /// Whether answers are compared; whether replicas have slices.
     compared: [bool; 2],
@@ -163,10 +167,8 @@ impl Run for Driver<'_> {
                 self.pushes.batch(r, log, batch.clone())?;
             let (place, rank, take) = (r.rendezvous().clone(), r.rank(), self.take);
             let vectors = vectors.into_par_iter().zip(&sources[batch]);
-            let taken = vectors.map(|(vector, source)| {
-                place.beat(rank);
-                take(*source, vector)
-            });
+            let beat = || place.beat(rank);
+            let taken = vectors.map(|(vector, source)| take(*source, vector, &beat));
             self.found.add((rounds, pushes, arcs), taken.collect());
         }
         if self.compared[0] {

@@ -23,7 +23,7 @@ impl Answer<NeighborSampling> for Samples {
     }
 
     fn cuts(&self, _: &Query<NeighborSampling>) -> String {
-        "; slices of sources".into()
+        String::new()
     }
 
     fn lines(&self, query: &Query<NeighborSampling>) -> Vec<(&'static str, String)> {

@@ -37,6 +37,8 @@ replicated_arrays! {
 
 /// No node.
 const NONE: u32 = u32::MAX;
+/// Looks at arcs that were drawn, of a launch on a host.
+const LOOKS: usize = 1 << 28;
 
 /// What node i of those with children in the next hop draws, counted over all sources, `parents` of each. Those of the first own
 /// source begin at `before` in `samples` (there is nothing of the sources themselves, where `parents` is 1 and `root` is not 0), their
@@ -179,28 +181,37 @@ impl Run for Driver<'_> {
 impl Driver<'_> {
     /// All hops of these sources, which begin where the own ones do.
     fn hops(&mut self, r: &mut Replica, sources: Range<usize>) -> Result<()> {
+        let on_host = matches!(r.backend, Backend::Host(_));
         let Driver { g, config, places, own, state, draw, .. } = self;
         let State { sources: roots, order, samples } = state;
         let draws = 1 + places[..places.len() - 1].iter().sum::<usize>();
         let (mut parents, mut number, mut before, mut behind) = (1, 0, 0, 0);
         for (hop, fanout) in config.fanouts.numbers().iter().enumerate() {
-            let args = Args::new()
-                .scalar("first", own.start as u64)
-                .scalar("parents", parents as u64)
-                .scalar("root", u32::from(hop == 0))
-                .scalar("before", before as u64)
-                .scalar("behind", behind as u64)
-                .scalar("fanout", u64::from(*fanout))
-                .scalar("number", number as u64)
-                .scalar("draws", draws as u64)
-                .scalar("seed", config.seed)
-                .scalar("ordered", u32::from(!order.is_empty()))
-                .scalar("replace", u32::from(config.replace))
-                .reads("sources", roots)
-                .reads("order", order)
-                .writes("samples", samples);
             let all = sources.start * parents..sources.end * parents;
-            r.for_all("draw", Over::range(all).with(g), draw, args)?;
+            // A host gives no sign of life within a block of nodes, each of which may look as often at what it drew.
+            let looks = (*fanout as usize).pow(2);
+            let most = if on_host { (LOOKS / looks).max(1) } else { usize::MAX };
+            let pieces = all.len().div_ceil(most).max(1);
+            for piece in 0..pieces {
+                let begin = all.start + piece * all.len() / pieces;
+                let end = all.start + (piece + 1) * all.len() / pieces;
+                let args = Args::new()
+                    .scalar("first", own.start as u64)
+                    .scalar("parents", parents as u64)
+                    .scalar("root", u32::from(hop == 0))
+                    .scalar("before", before as u64)
+                    .scalar("behind", behind as u64)
+                    .scalar("fanout", u64::from(*fanout))
+                    .scalar("number", number as u64)
+                    .scalar("draws", draws as u64)
+                    .scalar("seed", config.seed)
+                    .scalar("ordered", u32::from(!order.is_empty()))
+                    .scalar("replace", u32::from(config.replace))
+                    .reads("sources", roots)
+                    .reads("order", order)
+                    .writes("samples", samples);
+                r.for_all("draw", Over::range(begin..end).with(g), draw, args)?;
+            }
             number += parents;
             before = behind;
             behind += own.len() * places[hop];
