@@ -262,7 +262,12 @@ fn the_checker_names_what_is_off() {
     node.swap(8, 9);
     refused(question, 4, PprFound { node: &node, ..found }, "source 20: number 1 is node");
     refused(question, 5, found, "source 3: number 5 is no more, and should be node");
-    refused(question, 3, found, "source 3: number 4 is node");
+    refused(question, 3, found, "source 3: 4 nodes of at most 3");
+    let mut node = ranks.node.clone();
+    node[5] = node[4];
+    refused(question, 4, PprFound { node: &node, ..found }, "source 9: number 2 comes twice");
+    node[5] = 30;
+    refused(question, 4, PprFound { node: &node, ..found }, "source 9: node number 30");
     refused(PushQuestion { alpha: 0.16, ..question }, 4, found, "source 3: number 1");
     refused(PushQuestion { epsilon: 0.01, ..question }, 4, found, "source 3: number 1");
     refused(

@@ -120,7 +120,7 @@ impl Algorithm for PersonalPagerank {
         "Personalised PageRank of many sources: the nodes that random walks from each end at";
     const EXAMPLES: [&'static str; 2] = [
         "hive run ppr --graph rmat:12 --sources random:16:1 --output ppr.csv",
-        "hive run ppr --graph web.mtx --sources 0,5 --epsilon 1e-8 --output near.csv",
+        "hive run ppr --graph web.mtx --sources 1,5 --epsilon 1e-8 --output near.csv",
     ];
     const FORM: Form = Form::General;
 
