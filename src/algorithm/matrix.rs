@@ -3,7 +3,7 @@
 use super::lanes::WORDS;
 use super::measure::Measured;
 use super::workload::{Algorithm, Answer, Checked, Query, fields};
-use super::{MergeMode, RunOptions, Seeds};
+use super::{RunOptions, Seeds};
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
@@ -86,12 +86,12 @@ pub(super) struct Asked {
 
 /// Whether replicas have parts of their own.
 pub(super) fn is_dealt(fleet: &Fleet, run: &RunOptions) -> bool {
-    parts(fleet.world(), run) > 1
+    run.merge.deals(fleet.world(), false)
 }
 
 /// Among how many replicas of so many sources are dealt.
 pub(super) fn parts(world: usize, run: &RunOptions) -> usize {
-    if run.merge == MergeMode::Redundant { 1 } else { world }
+    if run.merge.deals(world, false) { world } else { 1 }
 }
 
 /// What replica `rank` does of so many equal parts.

@@ -34,6 +34,17 @@ words!(
     }
 );
 
+impl MergeMode {
+    /// Whether replicas, `world` of them, each do a part of work that may be done whole; `little`: it takes less time than to merge.
+    pub(crate) fn deals(self, world: usize, little: bool) -> bool {
+        match self {
+            MergeMode::Redundant => false,
+            MergeMode::Auto => world > 1 && !little,
+            MergeMode::Dense | MergeMode::Split => world > 1,
+        }
+    }
+}
+
 /// How often a workload runs, how its replicas are made equal, and what is kept of a run. The same for all workloads;
 /// on the command line these are options of `hive run` itself.
 #[derive(Debug, Clone, PartialEq)]

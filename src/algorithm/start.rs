@@ -2,8 +2,11 @@
 
 use super::Seeds;
 use crate::error::{Error, Result};
+use crate::fleet::Replica;
 use crate::graph::Graph;
+use crate::operator::Over;
 use crate::units::plural;
+use std::ops::Range;
 use std::path::Path;
 
 /// Arcs of which one without its reverse is named.
@@ -61,6 +64,18 @@ pub(super) fn files_of<'a, const N: usize>(
         _ => None,
     };
     choices.into_iter().filter_map(file).collect()
+}
+
+/// What this replica takes of `count` starts, a slice if they are `dealt` and else all, and how many a replica takes at most: arrays are
+/// of one length on all.
+pub(super) fn own_of(r: &Replica, count: usize, dealt: bool) -> (Range<usize>, usize) {
+    if !dealt {
+        return (0..count, count);
+    }
+    let slices = Over::slices(count, r.shares());
+    let slice = |rank| slices.range(rank).start as usize..slices.range(rank).end as usize;
+    let most = (0..r.world()).map(|rank| slice(rank).len()).max();
+    (slice(r.rank()), most.unwrap_or(count))
 }
 
 /// The refusal of an option that is for one search.

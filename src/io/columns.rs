@@ -40,7 +40,7 @@ pub enum Column<'a> {
     Count8(&'a [u8]),
     /// Counts of 16 bits; `u16::MAX` is `inf`.
     Count16(&'a [u16]),
-    /// Column number k of so many of nodes that lie row after row.
+    /// Nodes of a matrix that lies row after row: all of it, how many columns it has, and which of them this is.
     Part(&'a [u32], usize, usize),
     /// Nodes, each in so many rows.
     Each(&'a [u32], usize),

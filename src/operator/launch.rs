@@ -163,11 +163,11 @@ impl Shape {
 /// Arcs that a GPU looks at in less time than a merge takes.
 const FEW: u64 = 1 << 22;
 
-/// Arcs and nodes of a graph that is small enough for operators over all of it to run whole. So many arcs has a set whose nodes may lie
-/// far from each other, at most.
+/// Arcs and nodes up to which operators over all of a graph run whole on every replica. Where the nodes of a set may lie far from each
+/// other, it is followed whole up to as many arcs.
 const SMALL: u64 = 1 << 20;
 
-/// On hosts both limits are so many times less.
+/// On hosts both limits are divided by this.
 const HOST: u64 = 64;
 
 /// A push costs less than a pull where it goes along at most this part of all arcs: it looks at each of them, in random places,

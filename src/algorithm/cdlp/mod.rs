@@ -23,7 +23,7 @@ mod program;
 
 use super::frame::ReplicaAnswer;
 use super::workload::{Algorithm, Request, config, run};
-use super::{Measured, MergeMode, RunOptions};
+use super::{Measured, RunOptions};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -113,11 +113,7 @@ impl Algorithm for Cdlp {
     }
 
     fn arrays(shape: &GraphShape, config: &CdlpConfig, world: usize) -> Vec<DeviceArray> {
-        let shared = match config.run.merge {
-            MergeMode::Redundant => false,
-            MergeMode::Auto => shape.all_arcs() >= WORTH_DEALING,
-            _ => true,
-        };
+        let shared = config.run.merge.deals(world, shape.all_arcs() < WORTH_DEALING);
         program::arrays(shape, if shared { world } else { 1 }, world)
     }
 
@@ -125,12 +121,8 @@ impl Algorithm for Cdlp {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let sorts = fleet.info().backend == "host";
-        let few = !sorts && query.graph.arcs() < WORTH_DEALING;
-        let whole = match run.merge {
-            MergeMode::Redundant => true,
-            MergeMode::Auto => fleet.world() == 1 || few,
-            _ => fleet.world() == 1,
-        };
+        let little = !sorts && query.graph.arcs() < WORTH_DEALING;
+        let whole = !run.merge.deals(fleet.world(), little);
         let program = move |r: &mut _| program::program(r, &rows, &config, (whole, sorts), &run);
         let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
         let (labels, iterations, changed) = found;

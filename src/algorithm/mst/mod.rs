@@ -38,7 +38,7 @@ mod program;
 
 use super::frame::ReplicaAnswer;
 use super::workload::{Algorithm, NoOptions, Request, run};
-use super::{Measured, MergeMode, symmetric};
+use super::{Measured, symmetric};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -112,13 +112,8 @@ impl Algorithm for Mst {
         let Request { fleet, graph, query, run, .. } = request;
         let (rows, run) = (graph.general(fleet)?, run.clone());
         let (info, arcs) = (fleet.info(), query.graph.arcs());
-        let whole = fleet.world() == 1
-            || match run.merge {
-                MergeMode::Redundant => true,
-                MergeMode::Auto if info.has_slow_links() => true,
-                MergeMode::Auto => info.backend == "cuda" && arcs < WORTH_DEALING,
-                _ => false,
-            };
+        let little = info.has_slow_links() || info.backend == "cuda" && arcs < WORTH_DEALING;
+        let whole = !run.merge.deals(fleet.world(), little);
         let program = move |r: &mut _| program::program(r, &rows, whole, &run);
         let (edges, measured) = ReplicaAnswer::first(fleet.run(program)?);
         Ok(SpanningForest::of(&query.graph, edges, measured))

@@ -32,7 +32,7 @@ use super::frame::ReplicaAnswer;
 use super::rows::{Likely, Rows};
 use super::start::{files_of, from_nodes, most_of};
 use super::workload::{Algorithm, Request, config, run};
-use super::{Measured, MergeMode, RunOptions, Seeds};
+use super::{Measured, RunOptions, Seeds};
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -160,7 +160,7 @@ impl Algorithm for NeighborSampling {
 
     fn arrays(shape: &GraphShape, config: &SampleConfig, world: usize) -> Vec<DeviceArray> {
         let sources = most_of(&config.sources, shape.nodes as usize);
-        let shared = world > 1 && config.run.merge != MergeMode::Redundant;
+        let shared = config.run.merge.deals(world, false);
         // Slices end at multiples of 64.
         let slice = sources.div_ceil(world).saturating_add(64).min(sources);
         let own = if shared { slice } else { sources };
@@ -177,7 +177,7 @@ impl Algorithm for NeighborSampling {
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
         let SampleStart { sources, rows: own } = &query.start;
         let (starts, own) = (sources.clone(), own.clone());
-        let dealt = fleet.world() > 1 && run.merge != MergeMode::Redundant;
+        let dealt = run.merge.deals(fleet.world(), false);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&starts, &own, dealt), &run);
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);

@@ -6,6 +6,7 @@ use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
 use crate::algorithm::rows::{Rows, in_memory};
 use crate::algorithm::same::Words;
+use crate::algorithm::start::own_of;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
@@ -108,12 +109,7 @@ pub(super) fn program(
     (sources, rows, dealt): (&[u32], &Rows, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Vec<Vec<u32>>>> {
-    let slices = Over::slices(sources.len(), r.shares());
-    let slice = |rank| slices.range(rank).start as usize..slices.range(rank).end as usize;
-    let own = if dealt { slice(r.rank()) } else { 0..sources.len() };
-    // Arrays are of one length on all replicas.
-    let most = if dealt { (0..r.world()).map(|rank| slice(rank).len()).max() } else { None };
-    let most = most.unwrap_or(sources.len());
+    let (own, most) = own_of(r, sources.len(), dealt);
     let places = config.fanouts.places();
     let values = most * config.fanouts.all_places();
     let sizes = Sizes { sources: sources.len(), ordered: rows.order.len(), values };

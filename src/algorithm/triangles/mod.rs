@@ -96,7 +96,7 @@ pub(super) fn counted(
 ) -> Result<(Vec<u64>, Measured)> {
     let (rows, run, world) = (graph.topology(fleet)?, run.clone(), fleet.world());
     let (align, shares) = (graph.options().chunk_align, &fleet.info().shares);
-    let cut = match world > 1 && run.merge != MergeMode::Redundant {
+    let cut = match run.merge.deals(world, false) {
         true if fleet.info().backend == "host" && rows.columns.flat => {
             Some(host::equal_costs(&rows.columns.out, shares, align).0)
         }

@@ -37,7 +37,7 @@ use super::frame::ReplicaAnswer;
 use super::rows::{Likely, Rows, best_ends};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
-use super::{Measured, MergeMode, RunOptions, Seeds};
+use super::{Measured, RunOptions, Seeds};
 use crate::choice::number;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -180,15 +180,9 @@ impl WalkConfig {
         (self.p, self.q) != (1.0, 1.0)
     }
 
-    /// Whether so many walkers are dealt among `world` replicas.
-    fn is_dealt(&self, walkers: usize, merge: MergeMode, (world, on_gpus): (usize, bool)) -> bool {
-        let steps = (walkers as u64).saturating_mul(self.length.into());
-        let few = on_gpus && steps < WORTH_DEALING;
-        match merge {
-            MergeMode::Redundant => false,
-            MergeMode::Auto => world > 1 && !few,
-            _ => world > 1,
-        }
+    /// Whether so many walkers make few steps.
+    fn is_little(&self, walkers: usize) -> bool {
+        (walkers as u64).saturating_mul(self.length.into()) < WORTH_DEALING
     }
 
     /// Values of the paths of so many walkers.
@@ -287,7 +281,7 @@ impl Algorithm for RandomWalk {
         let starts = most_of(&config.sources, nodes);
         let walkers = starts.saturating_mul(config.walks as usize);
         // As on GPUs, where a replica has all where it walks all.
-        let shared = config.is_dealt(walkers, config.run.merge, (world, true));
+        let shared = config.run.merge.deals(world, config.is_little(walkers));
         // Slices end at multiples of 64.
         let slice = walkers.div_ceil(world).saturating_add(64);
         let own = if shared { slice.min(walkers) } else { walkers };
@@ -308,9 +302,8 @@ impl Algorithm for RandomWalk {
         let WalkStart { starts, rows: own, .. } = &query.start;
         let (starts, own) = (starts.clone(), own.clone());
         let walkers = starts.len() as u64 * u64::from(config.walks);
-        let on_gpus = fleet.info().backend == "cuda";
-        let on = (fleet.world(), on_gpus);
-        let dealt = query.config.is_dealt(walkers as usize, run.merge, on);
+        let little = fleet.info().backend == "cuda" && query.config.is_little(walkers as usize);
+        let dealt = run.merge.deals(fleet.world(), little);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&starts, &own, dealt), &run);
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);

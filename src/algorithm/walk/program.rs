@@ -6,6 +6,7 @@ use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::rows::{Rows, in_memory};
 use crate::algorithm::same::Words;
+use crate::algorithm::start::own_of;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
@@ -228,12 +229,7 @@ pub(super) fn program(
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<(Vec<u64>, Vec<u32>)>> {
     let walkers = starts.len() * config.walks as usize;
-    let slices = Over::slices(walkers, r.shares());
-    let slice = |rank| slices.range(rank).start as usize..slices.range(rank).end as usize;
-    let own = if dealt { slice(r.rank()) } else { 0..walkers };
-    // Arrays are of one length on all replicas.
-    let most = if dealt { (0..r.world()).map(|rank| slice(rank).len()).max() } else { None };
-    let most = most.unwrap_or(walkers);
+    let (own, most) = own_of(r, walkers, dealt);
     let sizes = Sizes {
         nodes: g.graph().nodes(),
         starts: starts.len(),
