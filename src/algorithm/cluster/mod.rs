@@ -103,7 +103,8 @@ pub struct Clusters {
 ///
 /// # Errors
 /// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for a graph in
-/// which some arc lacks its reverse; [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when `compare` finds
+/// which some arc lacks its reverse; [`crate::Error::Machine`] where clusters take more memory than there is;
+/// [`crate::Error::Fault`] when a replica fails; [`crate::Error::Verify`] when `compare` finds
 /// answers that differ.
 pub fn cluster(fleet: &Fleet, graph: &Prepared, config: &ClusterConfig) -> Result<Clusters> {
     run::<LocalClustering>(fleet, graph, config)
@@ -167,6 +168,7 @@ impl Algorithm for LocalClustering {
         };
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);
         let found = Found::joined(fleet, found, dealt)?;
+        crate::memory::room("nodes of clusters", 16 * found.nodes.len() as u64)?;
         measured.reached = found.nodes.len() as u64;
         measured.reached_arcs = found.arcs;
         Ok(Clusters::of(found, &query.start.sources, (query.graph.arcs(), measured)))
