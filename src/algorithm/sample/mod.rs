@@ -124,7 +124,7 @@ impl Algorithm for NeighborSampling {
         "Neighbour sampling: some neighbours of each node, and of those, hop by hop, for GraphSAGE";
     const EXAMPLES: [&'static str; 2] = [
         "hive run sample --graph rmat:12 --sources random:1024:1 --output samples.npy",
-        "hive run sample --graph web.mtx --sources file:batch.txt --fanouts 15,10,5 --replace",
+        "hive run sample --graph web.mtx --sources 1,5 --fanouts 15,10,5 --replace",
     ];
     const FORM: Form = Form::General;
 

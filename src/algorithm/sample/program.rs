@@ -38,12 +38,12 @@ replicated_arrays! {
 
 /// No node.
 const NONE: u32 = u32::MAX;
-/// Looks at arcs that were drawn, of a launch on a host.
+/// Comparisons with arcs drawn before that a launch on a host makes, at most.
 const LOOKS: usize = 1 << 28;
 
-/// What node i of those with children in the next hop draws, counted over all sources, `parents` of each. Those of the first own
-/// source begin at `before` in `samples` (there is nothing of the sources themselves, where `parents` is 1 and `root` is not 0), their
-/// children at `behind`. `draws` is the number of nodes with children of a source, `number` that of the first of this hop.
+/// Parent i of a hop draws its children. Each source has so many `parents` in the hop; those of source 0 come first. In `samples` the
+/// parents of this replica begin at `before` and their children at `behind`; `root` is 1 in the first hop, whose parents are the
+/// sources. A source has `draws` parents in all hops, of which `number` come before this hop.
 #[lambda]
 fn draw(
     g: GraphView,
@@ -184,7 +184,7 @@ impl Driver<'_> {
         let (mut parents, mut number, mut before, mut behind) = (1, 0, 0, 0);
         for (hop, fanout) in config.fanouts.numbers().iter().enumerate() {
             let all = sources.start * parents..sources.end * parents;
-            // A host gives no sign of life within a block of nodes, each of which may look as often at what it drew.
+            // A host gives no sign of life within a launch's block of nodes, and each may compare this often.
             let looks = (*fanout as usize).pow(2);
             let most = if on_host { (LOOKS / looks).max(1) } else { usize::MAX };
             let pieces = all.len().div_ceil(most).max(1);
