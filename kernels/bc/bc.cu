@@ -304,23 +304,29 @@ __device__ __noinline__ void pack_back() {
     });
 }
 
+// Onto the score of a node.
+__device__ __forceinline__ void add_gain(const BcArgs& a, u32 v, Gain gain) {
+    if (gain.coarse != 0) atomicAdd(a.scores + v, gain.coarse);
+    if (gain.fine != 0) atomicAdd(a.scores + a.active + v, gain.fine);
+}
+
 // From a sum, by all lanes of the warp together: the coefficient of row v in one lane, and its dependencies, over the
-// lanes in their order in a tree, onto its score.
+// lanes, onto its score.
 __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes, bool deepest, u32 v, u32 lane,
                                        real sum, real paths) {
-    double gained = 0;
+    Gain gained = {0, 0};
     if (wanted) {
         real delta = times(paths, sum);
         if (writes) __stcg(a.coef + index_of(v, lane), over(plus((real)1, delta), paths));
-        gained = (double)delta;
+        gained = gain_of((double)delta, a.coarse, a.fine);
     }
     if (deepest) return;
 #pragma unroll
     for (u32 step = 1; step < LANES; step <<= 1) {
-        gained = __dadd_rn(gained, __shfl_xor_sync(FULL, gained, step));
+        gained.coarse = __dadd_rn(gained.coarse, __shfl_xor_sync(FULL, gained.coarse, step));
+        gained.fine = __dadd_rn(gained.fine, __shfl_xor_sync(FULL, gained.fine, step));
     }
-    // Nobody else adds to this node before the next barrier.
-    if (lane == 0 && writes && gained != 0) atomicAdd(a.scores + v, gained);
+    if (lane == 0 && writes) add_gain(a, v, gained);
 }
 
 // Tells gathers that ask that the backward phase has come by a node. Atomic, since other nodes' masks lie in the same word;
@@ -405,7 +411,7 @@ __device__ __noinline__ void count_ends(u64* cursor) {
             if (lane_id() == lane) ends += __popc(hits);
             ended += reached && __ldg(a.sources + lane) != v;
         }
-        if (ended != 0) atomicAdd(a.scores + v, (double)ended);
+        if (ended != 0) add_gain(a, v, gain_of((double)ended, a.coarse, a.fine));
     });
     if (lane_id() < a.count && ends != 0) atomicAdd(a.control->ends + lane_id(), ends);
 }
@@ -414,7 +420,7 @@ __device__ __noinline__ void count_ends(u64* cursor) {
 __device__ __forceinline__ void add_ends(const BcArgs& a) {
     if (blockIdx.x == 0 && threadIdx.x < a.count) {
         double others = (double)(fresh(a.control->ends + threadIdx.x) - 1u);
-        atomicAdd(a.scores + __ldg(a.sources + threadIdx.x), others);
+        add_gain(a, __ldg(a.sources + threadIdx.x), gain_of(others, a.coarse, a.fine));
     }
 }
 

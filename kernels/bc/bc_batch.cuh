@@ -97,7 +97,7 @@ struct BcArgs {  // @host
     u64* lists;             // [active * LANES] lanes << 32 | node, level after level
     u64* first;             // [active + 2] where the list of a level begins
     u64* upto;              // [active + 2] if HIVE_ASKS: arcs out of what levels up to this one reached, over the lanes
-    double* scores;         // [active]
+    double* scores;         // [2][active] parts of sums on the coarse grid, and on the fine one
     u64* entries;           // [active] a level's list, and
     real* values;           // [active][LANES] its values, exchanged where levels are cut
     BcControl* control;
@@ -112,6 +112,8 @@ struct BcArgs {  // @host
     u64 nodes;      // COMMIT: the level's
     u64 announced;  // SETTLE: the own part of the list of the level above
     u64 announced_end;
+    double coarse;  // the grids of scores
+    double fine;
     u32 active;
     u32 count;  // sources
     u32 out_segments;

@@ -3,6 +3,19 @@
 
 #include "hive.cuh"
 
+// What one source adds to a score, as two numbers on grids so coarse that every sum is exact: no order of addition shows.
+struct Gain {
+    double coarse, fine;
+};
+
+// The nearest number on a grid, which src/algorithm/bc/grids.rs says how to name.
+__device__ __forceinline__ double on_grid(double x, double grid) { return __dsub_rn(__dadd_rn(x, grid), grid); }
+
+__device__ __forceinline__ Gain gain_of(double x, double coarse, double fine) {
+    double most = on_grid(x, coarse);
+    return {most, on_grid(__dsub_rn(x, most), fine)};
+}
+
 #if HIVE_DOUBLE
 typedef double real;
 static const double MOST_PATHS = 0x1p1000;

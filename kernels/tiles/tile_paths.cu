@@ -48,11 +48,13 @@ struct TilePathsArgs {  // @host
     void* coefs;         // [nodes] by slot: (1 + dependency) / paths, 0 where not known yet
     void* gains;         // [nodes] by slot: dependencies
     u32* queued;         // [tiles] not 0 while in the queue
-    double* scores;      // [nodes] by node
+    double* scores;      // [2][nodes] by node: parts of sums on the coarse grid, and on the fine one
     PathsTotals* totals;
     PathsTotals* status;  // pinned
     TileQueue queue;
     const u32* sources;  // nodes
+    double coarse;       // the grids of scores
+    double fine;
     u32 place;           // of the source
     u32 count;           // tiles
     u32 nodes;
@@ -219,6 +221,14 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_turn(const T
     for (u32 t = blockIdx.x * TILE_NODES + threadIdx.x; t < a.count; t += gridDim.x * TILE_NODES) tell(a, t);
 }
 
+// By nobody else at the same time.
+__device__ __forceinline__ void add_gain(const TilePathsArgs& a, u32 v, double x) {
+    Gain gain = gain_of(x, a.coarse, a.fine);
+    double* fine = a.scores + a.nodes + v;
+    if (gain.coarse != 0) a.scores[v] = __dadd_rn(a.scores[v], gain.coarse);
+    if (gain.fine != 0) *fine = __dadd_rn(*fine, gain.fine);
+}
+
 // Adds what the source gives each node to its score, and what is counted of the source to the batch's totals.
 extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_score(const TilePathsArgs a) {
     __shared__ u64 room[TILE_NODES / 32];
@@ -232,8 +242,8 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_score(const 
         arcs += __ldg(a.offsets + v + 1) - __ldg(a.offsets + v);
         deepest = max(deepest, level);
         if (v == source) continue;
-        double gained = (double)__ldg((const real*)a.gains + slot) + (a.endpoints ? 1.0 : 0.0);
-        if (gained != 0) a.scores[v] = __dadd_rn(a.scores[v], gained);
+        add_gain(a, v, (double)__ldg((const real*)a.gains + slot));
+        if (a.endpoints) add_gain(a, v, 1);
     }
     deepest = warp_max(deepest);
     if (lane_id() == 0) atomicMax(&a.totals->levels, deepest);
@@ -246,9 +256,8 @@ extern "C" __global__ void __launch_bounds__(TILE_NODES) tile_paths_score(const 
         __threadfence();
         if (atomicAdd(&a.totals->ended, 1u) + 1 == gridDim.x) {
             const PathsTotals* t = a.totals;
-            // The source is the end of a path to each other node: one addition, so that scores do not depend on the schedule.
-            double others = (double)(fresh(&t->ends) - 1u);
-            if (a.endpoints) a.scores[source] = __dadd_rn(a.scores[source], others);
+            // The source is the end of a path to each other node.
+            if (a.endpoints) add_gain(a, source, (double)(fresh(&t->ends) - 1u));
             __stcg(&a.totals->ends, 0ull);
             *a.status = {fresh(&t->reached), fresh(&t->reached_arcs), fresh(&t->looked), 0, fresh(&t->levels),
                          fresh(&t->overflow), fresh(&t->stopped), 0};

@@ -80,7 +80,7 @@ pub fn scale(
 
 /// How far off a score may be to pass its check, as a share of it, where dependencies are held in f64 or f32: some
 /// thousand roundings, one after another.
-pub(super) fn tolerance(double: bool) -> f64 {
+fn tolerance(double: bool) -> f64 {
     if double { 1e-9 } else { 1e-3 }
 }
 

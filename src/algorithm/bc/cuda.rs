@@ -338,6 +338,8 @@ impl ByLevels {
             level: told.level as u32,
             deepest: told.deepest as u32,
             endpoints: u32::from(told.endpoints),
+            coarse: told.grids.coarse,
+            fine: told.grids.fine,
             ..self.fixed
         };
         device.launch(self.kernel, device.together(self.blocks, THREADS), &args)

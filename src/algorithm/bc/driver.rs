@@ -1,12 +1,11 @@
 //! Batches on one replica: whole, or level by level with the others.
 
-use super::answer::tolerance;
 use super::cuda::Workspace;
 use super::host::Lanes;
 use super::plan::{Plan, State, StepResult, StepTask, Task, side_by_side};
 use super::{Bc, BcConfig, Betweenness, MOST_LANES, cuda, host, scale};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, step, timed, values};
-use crate::algorithm::same::{Rounded, Words};
+use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{MergeMode, Precision, files_of, from_nodes};
 use crate::collective::{Payload, Split};
@@ -15,6 +14,7 @@ use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, TileFacts, TopologyRows};
+use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ struct Tally {
 /// What one replica ends with.
 #[derive(Default)]
 struct Found {
-    /// By label; on the first of a process alone.
+    /// `[2, active]` as [`Scores`](super::plan::Scores) has them; on the first of a process alone.
     scores: Vec<f64>,
     /// Of all replicas, by rank.
     tallies: Vec<Tally>,
@@ -138,11 +138,14 @@ fn solve(
         config.precision = Precision::F64;
     };
     let found = found.into_iter().next().unwrap_or_default();
-    let Found { scores: mut by_label, tallies, tiles } = found;
+    let Found { scores: parts, tallies, tiles } = found;
     let counted = if plan.sizes.cut || plan.alone { &tallies[..1] } else { &tallies[..] };
     let isolated = (sources.len() - labels.len()) as u64;
     measured.reached = counted.iter().map(|tally| tally.reached).sum::<u64>() + isolated;
     measured.reached_arcs = counted.iter().map(|tally| tally.reached_arcs).sum();
+    let (coarse, fine) = parts.split_at(parts.len() / 2);
+    let mut by_label: Vec<f64> =
+        coarse.par_iter().zip(fine).map(|(coarse, fine)| coarse + fine).collect();
     by_label.resize(columns.nodes, 0.0);
     let mut scores = columns.to_input_order(by_label);
     let directed = columns.into.is_some();
@@ -243,16 +246,6 @@ impl Run for Driver<'_> {
     fn answer(&self) -> Vec<Words<'_>> {
         vec![Words::of(&self.state.sums.scores)]
     }
-
-    /// Sums over replicas are added in an order that is not promised.
-    fn rounded(&self, r: &Replica) -> Result<Option<Rounded>> {
-        if r.world() == 1 || self.plan.sizes.cut {
-            return Ok(None);
-        }
-        let off = tolerance(self.plan.sizes.double);
-        let values = self.state.sums.scores.to_vec()?;
-        Ok(Some(Rounded { values, relative: off, absolute: off, iterations: 0, step: 0.0 }))
-    }
 }
 
 impl<'a> Driver<'a> {
@@ -337,8 +330,19 @@ impl<'a> Driver<'a> {
     /// The task about a batch.
     fn task(&self, task: Task, batch: Range<usize>) -> StepTask<'a> {
         let (sources, endpoints) = (&self.labels[batch.clone()], self.endpoints);
-        let (list, above, place) = (0..0, 0..0, 0..0);
-        StepTask { task, batch, sources, endpoints, level: 0, deepest: 0, list, above, place }
+        let (grids, list, above, place) = (self.plan.grids, 0..0, 0..0, 0..0);
+        StepTask {
+            task,
+            batch,
+            sources,
+            endpoints,
+            grids,
+            level: 0,
+            deepest: 0,
+            list,
+            above,
+            place,
+        }
     }
 
     fn step(&mut self, r: &mut Replica, log: &mut Log, told: &StepTask<'_>) -> Result<StepResult> {

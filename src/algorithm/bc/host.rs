@@ -461,18 +461,27 @@ impl Lanes {
     /// Adds the batch to `scores`, lane by lane.
     fn score(&mut self, told: &StepTask<'_>, scores: &mut [f64]) -> StepResult {
         let (lanes, sources) = (self.lanes, told.sources);
-        let add = |(v, score): (usize, &mut f64)| {
+        let (coarse, fine) = scores.split_at_mut(scores.len() / 2);
+        let add = |(v, (coarse, fine)): (usize, (&mut f64, &mut f64))| {
+            let mut add = |x| {
+                let gain = told.grids.split(x);
+                (*coarse, *fine) = (*coarse + gain[0], *fine + gain[1]);
+            };
             for (b, source) in sources.iter().enumerate() {
-                *score += self.delta[v * lanes + b];
+                add(self.delta[v * lanes + b]);
                 if told.endpoints && self.sigma[v * lanes + b] > 0.0 && *source as usize != v {
-                    *score += 1.0;
+                    add(1.0);
                 }
             }
         };
-        scores.par_iter_mut().enumerate().with_min_len(1 << 12).for_each(add);
+        let both = coarse.par_iter_mut().zip(&mut fine[..]);
+        both.enumerate().with_min_len(1 << 12).for_each(add);
         if told.endpoints {
-            let ends = sources.iter().zip(self.reached);
-            ends.for_each(|(source, reached)| scores[*source as usize] += (reached - 1) as f64);
+            for (source, reached) in sources.iter().zip(self.reached) {
+                let gain = told.grids.split((reached - 1) as f64);
+                coarse[*source as usize] += gain[0];
+                fine[*source as usize] += gain[1];
+            }
         }
         self.done
     }

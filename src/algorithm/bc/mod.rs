@@ -23,20 +23,19 @@
 //! nodes of the list pull. The host and `kernels/bc/bc.cu` weigh these costs with constants of their own.
 //!
 //! **Order of addition.** On the host a row is summed in the order of its columns. On a device it is summed in partial
-//! sums that follow from the length of the row and the number of lanes. Lanes are added to a score in their order. So
-//! scores do not depend on scheduling.
+//! sums that follow from the length of the row and the number of lanes. What a source adds to a score is rounded to two
+//! grids, on which every sum is exact (`grids.rs`): scores depend neither on scheduling nor on who works on which sources.
 //!
-//! **Plans.** *Dealt*: each replica works on its own batches, and scores are added up once at the end. Another number of
-//! replicas adds in another order, but all replicas end with the same scores. *Cut*: where there are fewer sources than
-//! replicas, and enough arcs, all replicas work on the same batch. Each pulls into its own chunk, lists and values are
-//! gathered, and everybody puts them into its arrays; scores do not depend on the number of replicas. `--merge redundant`
-//! always deals, `split` always cuts.
+//! **Plans.** *Dealt*: each replica works on its own batches, and scores are added up once at the end. *Cut*: where there
+//! are fewer sources than replicas, and enough arcs, all replicas work on the same batch. Each pulls into its own chunk,
+//! lists and values are gathered, and everybody puts them into its arrays. `--merge redundant` always deals, `split` always
+//! cuts. On the host scores have the same bits on any number of replicas; on GPUs where the number of lanes is the same.
 //!
 //! **Tiles.** On graphs of small degrees and long paths a level has few nodes, and there are thousands. GPUs do not go by
 //! levels there (`kernels/tiles/tile_paths.cu`): once a search by tiles has found the level of every node, a node's sigma is
 //! computed as soon as those of its neighbours are known, and so is c. Sources follow one another.
 //!
-//! **Arrays.** `scores: [active] f64, replicated, SUM`, equal without a merge where levels are cut. For cut levels
+//! **Arrays.** `scores: [2, active] f64, replicated, SUM`, equal without a merge where levels are cut. For cut levels
 //! `entries: [active] u64` (mask << 32 | label) and `values: [active, lanes]`, replicated, GATHER. sigma, c and delta are
 //! not replicated. Numbers of paths beyond 2^1000 (2^100 in f32) are refused, so that c never underflows. Under
 //! `--precision auto` a run in f32 that comes to such a number is repeated in f64.
@@ -47,6 +46,7 @@
 mod answer;
 mod cuda;
 mod driver;
+mod grids;
 mod host;
 mod plan;
 mod tiles;

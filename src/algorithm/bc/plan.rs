@@ -1,5 +1,6 @@
 //! How a run goes, decided once from the graph, the fleet and the options; and what a step is told, works on and finds.
 
+use super::grids::Grids;
 use super::{BcConfig, MOST_LANES, cuda};
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::tasks;
@@ -44,6 +45,8 @@ pub(super) struct Plan {
     /// Every replica works on all sources by itself, and nothing is merged: there is but one source, or what dealing saves is less
     /// than what a merge of scores takes.
     pub alone: bool,
+    /// What scores are rounded to.
+    pub grids: Grids,
     /// `[world, rounds]` positions of sources; a replica with fewer batches has empty ones.
     batches: Vec<Vec<Range<usize>>>,
 }
@@ -74,7 +77,9 @@ impl Plan {
         let alone = cuda && world > 1 && !cut && (sources == 1 || !dealt);
         let shares = if cut || alone { Shares::equal(1) } else { fleet.shares.clone() };
         let most = asked.min(sources.div_ceil(shares.world())).max(1);
-        let lanes = most.next_power_of_two();
+        // Who asks for a number of lanes gets the same bits on any number of GPUs.
+        let lanes = config.batch.given().map_or(most, |_| asked.min(sources).max(1));
+        let lanes = lanes.next_power_of_two();
         let mut sizes = Sizes { active: columns.active, lanes, double, cut };
         if config.batch.given().is_none() && cuda {
             sizes.lanes = fitting(columns, sizes, fleet);
@@ -82,7 +87,8 @@ impl Plan {
         let most = most.min(sizes.lanes);
         // Whoever asks for so many sources side by side gets them.
         let tiles = columns.flat && !cut && config.batch == Choice::Auto;
-        Plan { sizes, tiles, alone, batches: deal(sources, most, &shares) }
+        let grids = Grids::new(columns.nodes, sources);
+        Plan { sizes, tiles, alone, grids, batches: deal(sources, most, &shares) }
     }
 
     /// Batches of every replica.
@@ -199,6 +205,7 @@ pub(super) struct StepTask<'a> {
     pub sources: &'a [u32],
     /// Ends of paths count.
     pub endpoints: bool,
+    pub grids: Grids,
     /// The level that the step is about.
     pub level: usize,
     /// The last level that is not empty.
@@ -229,8 +236,8 @@ pub(super) struct StepResult {
 replicated_arrays! {
     /// What sources have added up to.
     pub(super) struct Scores of Sizes {
-        /// `[active]`, by label.
-        scores: Replicated<f64> = "scores", Sum, |s| s.active;
+        /// `[2, active]` by label: parts on the coarse grid, and on the fine one.
+        scores: Replicated<f64> = "scores", Sum, |s| 2 * s.active;
     }
 }
 

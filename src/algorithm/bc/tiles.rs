@@ -127,6 +127,8 @@ impl ByTiles {
                 status: self.status.pointer(),
                 queue,
                 sources: self.sources.pointer() + 4 * told.batch.start as u64,
+                coarse: told.grids.coarse,
+                fine: told.grids.fine,
                 place: (place - told.batch.start) as u32,
                 count: tiles.facts.tiles as u32,
                 nodes: tiles.slot_of.len() as u32,
