@@ -1,9 +1,13 @@
 //! A library that is loaded before the C library (`LD_PRELOAD`) and makes the k-th call that can fail do so. `FAIL_AT` says k,
 //! from 1 on; `FAIL_KIND` which calls count: `memory` (allocations of at least `LARGE` bytes, maps of files), `file` (opening,
-//! reading, writing, syncing, renaming), `system` (the same of what the system tells, /proc and /sys), `thread` or `message`; `FAIL_RANK` which `HIVE_RANK` strikes, if one alone. What was struck
-//! is appended to the file of `FAIL_LOG`.
+//! reading, writing, syncing, renaming), `system` (the same of what the system tells, /proc and /sys), `thread`, `message` or
+//! `gpu` (calls of CUDA's libraries, see `gpu.rs`); `FAIL_RANK` which `HIVE_RANK` strikes, if one alone. What was struck is
+//! appended to the file of `FAIL_LOG`.
 //!
 //! `tests/program/failing.rs` compiles it with rustc.
+
+#[cfg(target_arch = "x86_64")]
+mod gpu;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, Ordering::Relaxed};
@@ -12,8 +16,10 @@ type Size = usize;
 type Signed = isize;
 
 unsafe extern "C" {
+    #[cfg(not(target_arch = "x86_64"))]
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getenv(name: *const c_char) -> *const c_char;
+    fn close(file: c_int) -> c_int;
     fn atoll(text: *const c_char) -> i64;
     fn __errno_location() -> *mut c_int;
     fn __libc_malloc(bytes: Size) -> *mut c_void;
@@ -41,6 +47,10 @@ const FILE: u8 = 3;
 const THREAD: u8 = 4;
 const MESSAGE: u8 = 5;
 const SYSTEM: u8 = 6;
+const GPU: u8 = 7;
+
+#[cfg(target_arch = "x86_64")]
+use gpu::find as dlsym;
 
 /// Open files that the system tells something by.
 static TELLS: [AtomicBool; 1024] = [const { AtomicBool::new(false) }; 1024];
@@ -93,6 +103,7 @@ fn kind() -> u8 {
         Some(kind) if strikes && is(kind, c"system") => SYSTEM,
         Some(kind) if strikes && is(kind, c"thread") => THREAD,
         Some(kind) if strikes && is(kind, c"message") => MESSAGE,
+        Some(kind) if strikes && is(kind, c"gpu") => GPU,
         _ => NONE,
     };
     // SAFETY: text that ends.
@@ -118,19 +129,24 @@ fn strikes(own: u8, name: &CStr, code: c_int) -> bool {
     if kind() != own || LEFT.fetch_sub(1, Relaxed) != 1 {
         return false;
     }
-    if let Some(log) = variable(c"FAIL_LOG") {
-        const APPEND: c_int = 0o2001;
-        const CREATE: c_int = 0o100;
-        // SAFETY: names that end, and bytes that are there.
-        unsafe {
-            let file = real_open64(log.as_ptr(), APPEND | CREATE, 0o644);
-            real_write(file, name.as_ptr().cast(), name.to_bytes().len());
-            real_write(file, c"\n".as_ptr().cast(), 1);
-        }
-    }
+    log(name.to_bytes());
+    log(b"\n");
     // SAFETY: the thread's own.
     unsafe { *__errno_location() = code };
     true
+}
+
+/// Appends to the file of `FAIL_LOG`.
+fn log(text: &[u8]) {
+    const APPEND: c_int = 0o2001;
+    const CREATE: c_int = 0o100;
+    let Some(log) = variable(c"FAIL_LOG") else { return };
+    // SAFETY: a name that ends, and bytes that are there.
+    unsafe {
+        let file = real_open64(log.as_ptr(), APPEND | CREATE, 0o644);
+        real_write(file, text.as_ptr().cast(), text.len());
+        close(file);
+    }
 }
 
 /// Functions that fail with a value and an error: their kind, and of what calls they are.

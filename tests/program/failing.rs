@@ -1,17 +1,23 @@
 //! Every failure once: of each kind of call that can fail the k-th does, for all k of a small run. The run then ends in one line
 //! and its exit code, or goes on; it never hangs, aborts or leaves a file half-written. `tests/failing/shim.rs` makes them fail.
 
-use crate::common::{ends_within, hive, skipped};
+use crate::common::{ends_within, gpus, has_gpu, hash, hive, skipped};
 use hivegraph::run::WORKLOADS;
 use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The library that makes calls fail; none where it cannot be made.
+/// The library that makes calls fail, or that of `HIVE_FAILING`; none where it cannot be made.
 fn shim(folder: &Path) -> Option<PathBuf> {
+    if let Some(made) = std::env::var_os("HIVE_FAILING") {
+        return Some(made.into());
+    }
     let made = folder.join("libfailing.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/failing/shim.rs");
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -29,10 +35,12 @@ struct Walk<'a> {
     arguments: Vec<String>,
     /// Which of two processes fails; none where there is one.
     rank: Option<usize>,
+    /// Calls of this function alone are counted.
+    function: Option<String>,
 }
 
 impl Walk<'_> {
-    fn new<'a>(shim: &'a Path, workload: &str, rank: Option<usize>) -> Walk<'a> {
+    fn new<'a>(shim: &'a Path, workload: &str, devices: &str, rank: Option<usize>) -> Walk<'a> {
         let own = match workload {
             "vn" => "--seeds 1,5",
             "bc" => "--sources 1",
@@ -47,28 +55,35 @@ impl Walk<'_> {
         let graph = if workload == "filter" { String::new() } else { format!("--graph {file}") };
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
-            "run {workload} {graph} {own} --devices host:2 --deadline 1 --verify --json record.json --output rows.csv"
+            "run {workload} {graph} {own} --devices {devices} --verify --json record.json --output rows.csv"
         );
         let launch = if rank.is_some() { "launch --procs 2 -- " } else { "" };
         let arguments = format!("{launch}{text}").split_whitespace().map(String::from).collect();
-        Walk { shim, folder, arguments, rank }
+        Walk { shim, folder, arguments, rank, function: None }
+    }
+
+    /// A run whose calls of this kind are counted.
+    fn command(&self, kind: &str, log: &Path) -> Command {
+        let mut command = hive();
+        command.args(&self.arguments).current_dir(self.folder.path());
+        command.env("LD_PRELOAD", self.shim).env("FAIL_KIND", kind).env("FAIL_LOG", log);
+        command.envs(self.rank.map(|rank| ("FAIL_RANK", rank.to_string())));
+        command.envs(self.function.iter().map(|name| ("FAIL_NAME", name)));
+        command
+    }
+
+    fn rows(&self) -> Option<Vec<u8>> {
+        std::fs::read(self.folder.path().join("rows.csv")).ok()
     }
 
     /// Runs with the k-th call of this kind failing; what was struck, if so many were made.
     fn step(&self, kind: &str, at: usize, whole: Option<&[u8]>) -> Option<String> {
         let log = self.folder.path().join("struck");
-        let mut command = hive();
-        command.args(&self.arguments).current_dir(self.folder.path());
-        command.env("LD_PRELOAD", self.shim).env("FAIL_KIND", kind).env("FAIL_LOG", &log);
-        command.env("FAIL_AT", at.to_string());
-        if let Some(rank) = self.rank {
-            command.env("FAIL_RANK", rank.to_string());
-        }
-        let ended = ends_within(LIMIT, &mut command);
+        let ended = ends_within(LIMIT, self.command(kind, &log).env("FAIL_AT", at.to_string()));
         let struck = std::fs::read_to_string(&log).ok();
         let _ = std::fs::remove_file(&log);
         let told = format!("{:?}, {kind} {at} ({struck:?}): {ended:?}", self.arguments);
-        let rows = std::fs::read(self.folder.path().join("rows.csv")).ok();
+        let rows = self.rows();
         match ended.code {
             Some(0) => assert!(rows.is_some(), "{told}"),
             Some(2 | 3) => {
@@ -94,12 +109,11 @@ impl Walk<'_> {
 
     /// Fails each call once; how many there are.
     fn walk(&self, kind: &str) -> usize {
-        let rows = self.folder.path().join("rows.csv");
         let mut command = hive();
         let ended =
             ends_within(LIMIT, command.args(&self.arguments).current_dir(self.folder.path()));
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        let whole = std::fs::read(&rows).unwrap();
+        let whole = self.rows().unwrap();
         let mut at = 1;
         while self.step(kind, at, Some(&whole)).is_some() {
             at += 1;
@@ -118,7 +132,7 @@ fn every_call_of_a_run_fails_once() {
     let all = WORKLOADS.iter().flat_map(|workload| kinds.map(|kind| (workload.name, kind)));
     let walks: Vec<_> = all.chain([("cc", "system")]).collect();
     walks.into_par_iter().for_each(|(workload, kind)| {
-        let calls = Walk::new(&shim, workload, None).walk(kind);
+        let calls = Walk::new(&shim, workload, "host:2 --deadline 1", None).walk(kind);
         assert!(calls > 4, "{workload}: {calls} of {kind}");
     });
 }
@@ -131,7 +145,77 @@ fn every_call_of_a_process_among_others_fails_once() {
     };
     let all = [0, 1].into_iter().flat_map(|rank| ["message", "thread"].map(|kind| (rank, kind)));
     all.collect::<Vec<_>>().into_par_iter().for_each(|(rank, kind)| {
-        let calls = Walk::new(&shim, "cc", Some(rank)).walk(kind);
+        let calls = Walk::new(&shim, "cc", "host:2 --deadline 1", Some(rank)).walk(kind);
         assert!(calls > 4, "process {rank}: {calls} of {kind}");
     });
+}
+
+/// Every function of the driver, NVRTC and NCCL that a run calls: its first calls, one in the middle, the last. All workloads on two
+/// replicas of a GPU, and one over NCCL and in two processes. `HIVE_FAIL_SECONDS` ends it earlier, after calls of a random choice.
+#[test]
+fn every_call_to_a_gpu_fails_once() {
+    let folder = tempfile::tempdir().unwrap();
+    if !has_gpu() {
+        return;
+    }
+    if !cfg!(target_arch = "x86_64") {
+        return skipped("calls to a GPU fail on x86-64 alone");
+    }
+    let Some(shim) = shim(folder.path()) else {
+        return skipped("there is no rustc to make calls fail with");
+    };
+    let seconds = std::env::var("HIVE_FAIL_SECONDS").map_or(3600, |text| text.parse().unwrap());
+    let (began, limit) = (Instant::now(), Duration::from_secs(seconds));
+    let mut questions: Vec<_> =
+        WORKLOADS.iter().map(|workload| (workload.name, "cuda:0x2 --deadline 3", None)).collect();
+    questions.extend([("pagerank", "cuda:0-1 --collective nccl --deadline 3", None)]);
+    questions.extend([0, 1].map(|rank| ("sssp", "cuda:0x2 --deadline 3", Some(rank))));
+    questions.retain(|(_, devices, _)| gpus() > 1 || !devices.contains("0-1"));
+    // What each calls, how often, and its answer where two runs end with the same.
+    let counted = |question: &(&'static str, &'static str, Option<usize>)| {
+        let (workload, devices, rank) = *question;
+        let walk = Walk::new(&shim, workload, devices, rank);
+        let log = folder.path().join(format!("{workload} {devices} {rank:?}"));
+        let answers = [(); 2].map(|()| {
+            let _ = std::fs::remove_file(&log);
+            let ended = ends_within(LIMIT, &mut walk.command("gpu", &log));
+            assert_eq!(ended.code, Some(0), "{:?}: {ended:?}", walk.arguments);
+            walk.rows().unwrap()
+        });
+        let mut calls = BTreeMap::new();
+        for line in std::fs::read_to_string(&log).unwrap().lines() {
+            let (name, count) = line.split_once(' ').unwrap();
+            calls.insert(name.to_string(), count.parse::<usize>().unwrap());
+        }
+        let [one, other] = answers;
+        (*question, calls, (one == other).then_some(one))
+    };
+    let counted: Vec<_> = questions.par_iter().map(counted).collect();
+    let mut steps = Vec::new();
+    for (question, calls, whole) in &counted {
+        for (name, count) in calls {
+            let some =
+                [1, 2, 3, count / 2, *count].into_iter().filter(|at| (1..=*count).contains(at));
+            let some: BTreeSet<usize> = some.collect();
+            steps.extend(some.into_iter().map(|at| (*question, name, at, whole.as_deref())));
+        }
+    }
+    let seed = std::env::var("HIVE_FAIL_SEED").map_or(1, |text| text.parse().unwrap());
+    let mut steps: Vec<_> = (0u64..).zip(steps).collect();
+    steps.sort_by_key(|(number, _)| hash(seed, *number));
+    let done = AtomicUsize::new(0);
+    let wrong: Vec<String> = steps
+        .par_iter()
+        .filter(|_| began.elapsed() < limit)
+        .filter_map(|(_, ((workload, devices, rank), name, at, whole))| {
+            let mut walk = Walk::new(&shim, workload, devices, *rank);
+            walk.function = Some(name.to_string());
+            let step = AssertUnwindSafe(|| walk.step("gpu", *at, *whole));
+            let ended = std::panic::catch_unwind(step);
+            done.fetch_add(1, Relaxed);
+            ended.err().map(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
+        })
+        .collect();
+    println!("{} of {} calls failed, HIVE_FAIL_SEED={seed}", done.into_inner(), steps.len());
+    assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n\n"));
 }
