@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Several processes against one: every workload has the same answer, to the bit, also where processes are killed.
 #
-#   hive-scripts/processes-check.sh same | kills [N]
+#   hive-scripts/processes-check.sh same | hosts | kills [N]
 #
 # same    each workload on DATASETS, by each of COLLECTIVES, in one process a replica and in two: the output is that of one process,
 #         and verified
+# hosts   each workload by NCCL in two processes that take each other for hosts of their own: a host name, and a GPU that the other
+#         does not see. The output is that of one process, and verified. Needs the right to change a name (unshare --uts)
 # kills   N times (100): in the middle of a run, at a random time, a random process is killed with -9, or two of four; the others
 #         go on (--on-failure continue), and the output is that of a run in which nobody died
 #
@@ -16,7 +18,7 @@
 # shellcheck source=hive-scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-form="processes-check.sh same | kills [N]"
+form="processes-check.sh same | hosts | kills [N]"
 what=${arguments[0]:-}
 count=${arguments[1]:-100}
 number "the number of kills" "$count"
@@ -44,6 +46,8 @@ own_options() {
     hops | distances) echo "--sources connected:64:1 --targets first:1000" ;;
     geo) echo "--locate 0.5:1" ;;
     filter) echo "--elements 3000000" ;;
+    sample) echo "--sources first:64" ;;
+    ppr | cluster) echo "--sources connected:16:1 --epsilon 1e-4" ;;
     esac
 }
 
@@ -96,6 +100,41 @@ same() {
         done
     done
     echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"runs\": $runs, \"bad\": $bad}"
+}
+
+# The process of number $1 of two, as on a host of its own; what follows are arguments.
+alone_on_a_host() {
+    local rank=$1 gpu=$1
+    shift
+    # shellcheck disable=SC2016  # the inner shell's
+    HIVE_RANK=$rank HIVE_WORLD_SIZE=2 HIVE_ADDR=127.0.0.1:$port HIVE_TOKEN=check CUDA_VISIBLE_DEVICES=$gpu \
+        timeout 90 unshare --uts sh -c 'hostname "$0" && exec "$@"' "host-$rank" "$hive" "$@"
+}
+
+hosts() {
+    local runs=0 workload graph options port=21000 first
+    if [ "$gpus" -lt 2 ]; then die "hosts needs two GPUs; this machine has $gpus"; fi
+    for workload in $("$hive" list); do
+        for graph in "${graphs[@]}"; do
+            options=$(options_of "$workload" "$graph")
+            if [ -z "$options" ]; then continue; fi
+            options="run $options $(own_options "$workload")"
+            # shellcheck disable=SC2086
+            "$hive" $options --devices cuda:0-1 --collective nccl --output "$scratch/one.csv" >/dev/null
+            runs=$((runs + 1)) port=$((port + 1))
+            # shellcheck disable=SC2086
+            alone_on_a_host 1 $options --devices cuda:0 --verify --output "$scratch/several.csv" >/dev/null 2>&1 &
+            # shellcheck disable=SC2086
+            alone_on_a_host 0 $options --devices cuda:0 --verify --json "$scratch/record.json" \
+                --output "$scratch/several.csv" >"$scratch/said" 2>&1 || wrong "$options: exit code $?"
+            first=$(grep -c '"collective": "nccl"' "$scratch/record.json" 2>/dev/null || true)
+            wait
+            if [ "$first" != 1 ]; then wrong "$options: not by NCCL"; fi
+            cmp -s "$scratch/one.csv" "$scratch/several.csv" || wrong "$options: another answer"
+            rm -f "$scratch/several.csv" "$scratch/record.json"
+        done
+    done
+    echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"hosts\": 2, \"runs\": $runs, \"bad\": $bad}"
 }
 
 # Milliseconds since $1 (nanoseconds).
@@ -170,6 +209,7 @@ kills() {
 
 case $what in
 same) same ;;
+hosts) hosts ;;
 kills) kills ;;
 *) die_usage "$form" "'$what' is not understood" ;;
 esac
