@@ -37,7 +37,7 @@ impl Part {
         Ok(Part::Block(block))
     }
 
-    /// A newly mapped part, cleared.
+    /// A newly mapped part of the own memory, cleared.
     pub fn mapped(device: &CudaDevice, part: Mapped) -> Result<Part> {
         device.zero(part.at(), part.bytes())?;
         device.wait()?;

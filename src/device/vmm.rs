@@ -1,5 +1,6 @@
-//! One range of addresses over all GPUs of a fleet: each part is in its owner's memory and mapped to
-//! the same address for all (CUDA's virtual memory management), so that kernels see a plain array.
+//! One range of addresses over all GPUs of a fleet: each part is in its owner's memory and mapped to the same address for
+//! all of a process (CUDA's virtual memory management), so that kernels see a plain array. Processes have ranges of their own, into
+//! which they map each other's memory.
 
 use super::buffer::SPARE;
 use super::check;
@@ -7,6 +8,7 @@ use super::context::Context;
 use super::cuda_device::CudaDevice;
 use super::pool::{self, Claim};
 use crate::error::{Error, Result};
+use crate::processes::Descriptor;
 use cudarc::driver::sys;
 use std::sync::Arc;
 
@@ -55,11 +57,15 @@ fn location(gpu: u32) -> sys::CUmemLocation {
     sys::CUmemLocation { type_, id: gpu as i32 }
 }
 
-/// The properties of plain memory of this GPU, which is not exported.
-fn memory_of(gpu: u32) -> sys::CUmemAllocationProp {
+/// What other processes take memory by.
+const FILE: sys::CUmemAllocationHandleType =
+    sys::CUmemAllocationHandleType_enum::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// The properties of plain memory of this GPU, which other processes may map if it is `lent`.
+fn memory_of(gpu: u32, lent: bool) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: sys::CUmemAllocationHandleType_enum(0),
+        requestedHandleTypes: if lent { FILE } else { sys::CUmemAllocationHandleType_enum(0) },
         location: location(gpu),
         win32HandleMetaData: std::ptr::null_mut(),
         allocFlags: sys::CUmemAllocationProp_st__bindgen_ty_1 {
@@ -76,15 +82,17 @@ pub(crate) struct Memory {
     context: Arc<Context>,
     handle: sys::CUmemGenericAllocationHandle,
     bytes: u64,
-    _claim: Claim,
+    /// None where it is another process's.
+    _claim: Option<Claim>,
 }
 
 impl Memory {
-    /// `bytes` of `device`, in whole granules, for a fleet whose GPUs reach each other; not cleared.
-    pub fn new(device: &CudaDevice, label: &str, bytes: u64) -> Result<Memory> {
+    /// `bytes` of `device`, in whole granules, for a fleet whose GPUs reach each other; not cleared. Other processes may map it if it
+    /// is `lent`.
+    pub fn new(device: &CudaDevice, label: &str, bytes: u64, lent: bool) -> Result<Memory> {
         supported(device, label)?;
-        let claim = Claim::new(&device.context, label, bytes, false)?;
-        let (mut handle, properties) = (0, memory_of(device.ordinal));
+        let claim = Some(Claim::new(&device.context, label, bytes, false)?);
+        let (mut handle, properties) = (0, memory_of(device.ordinal, lent));
         if bytes > 0 {
             let made = pool::with_room(&device.context, label, bytes, || {
                 // SAFETY: out-pointer to a local, properties that outlive the call.
@@ -94,18 +102,67 @@ impl Memory {
         }
         Ok(Memory { context: device.context.clone(), handle, bytes, _claim: claim })
     }
+
+    /// What other processes map lent memory by; nothing where there is none.
+    #[cfg(unix)]
+    pub fn descriptor(&self, device: &CudaDevice, label: &str) -> Result<Option<Descriptor>> {
+        use std::os::fd::FromRawFd;
+        if self.bytes == 0 {
+            return Ok(None);
+        }
+        let mut file: std::os::fd::RawFd = -1;
+        let to = (&raw mut file).cast();
+        // SAFETY: for a file, the out-pointer is to its number; the memory is alive and was made for this.
+        let status = unsafe { sys::cuMemExportToShareableHandle(to, self.handle, FILE, 0) };
+        device.check(&format!("cuMemExportToShareableHandle for {label}"), status)?;
+        // SAFETY: opened by the call above, for the caller, and owned by nobody else.
+        Ok(Some(unsafe { Descriptor::from_raw_fd(file) }))
+    }
+
+    /// As on Unix; nothing is shared here.
+    #[cfg(not(unix))]
+    pub fn descriptor(&self, _: &CudaDevice, _: &str) -> Result<Option<Descriptor>> {
+        Ok(None)
+    }
+
+    /// So many `bytes` of another process, as `device` sees them.
+    #[cfg(unix)]
+    pub fn lent(
+        device: &CudaDevice,
+        label: &str,
+        bytes: u64,
+        file: Option<&Descriptor>,
+    ) -> Result<Memory> {
+        use std::os::fd::AsRawFd;
+        let mut handle = 0;
+        if bytes > 0 {
+            let missing = || Error::machine(format!("{label}: a process has not lent its part"));
+            let file = file.ok_or_else(missing)?.as_raw_fd();
+            let from = std::ptr::without_provenance_mut(file as usize);
+            // SAFETY: out-pointer to a local; the file is open, and what is no memory is refused.
+            let status = unsafe { sys::cuMemImportFromShareableHandle(&mut handle, from, FILE) };
+            device.check(&format!("cuMemImportFromShareableHandle for {label}"), status)?;
+        }
+        Ok(Memory { context: device.context.clone(), handle, bytes, _claim: None })
+    }
+
+    /// As on Unix; nothing is shared here.
+    #[cfg(not(unix))]
+    pub fn lent(_: &CudaDevice, label: &str, _: u64, _: Option<&Descriptor>) -> Result<Memory> {
+        Err(Error::machine(format!("{label}: processes share no memory on this system")))
+    }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: made by `new`, released once. A mapping keeps the memory until it is undone.
+            // SAFETY: made by `new` or `lent`, released once. A mapping keeps the memory until it is undone.
             unsafe { sys::cuMemRelease(self.handle) };
         }
     }
 }
 
-/// A part of a reservation with its owner's memory behind it, open to all GPUs of the fleet.
+/// A part of a reservation with its owner's memory behind it, open to all GPUs of this process.
 pub(crate) struct Mapped {
     /// `None` only while it is leaked.
     reservation: Option<Arc<Reservation>>,
@@ -115,13 +172,13 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `memory` of `device` to byte `start` of `reservation`, the first of a granule.
+    /// Maps `memory` to byte `start` of `reservation`, the first of a granule, for these `gpus` of this process.
     pub fn new(
         device: &CudaDevice,
         label: &str,
         memory: Memory,
-        reservation: &Arc<Reservation>,
-        start: u64,
+        (reservation, start): (&Arc<Reservation>, u64),
+        gpus: &[u32],
     ) -> Result<Mapped> {
         let bytes = memory.bytes;
         if !start.is_multiple_of(GRANULE) || start + bytes > reservation.bytes {
@@ -135,14 +192,14 @@ impl Mapped {
             let status = unsafe { sys::cuMemMap(at, bytes as usize, 0, part.memory.handle, 0) };
             device.check(&format!("cuMemMap of {bytes} bytes for {label}"), status)?;
             part.mapped = true;
-            part.open_to(device, label)?;
+            part.open_to(device, label, gpus)?;
         }
         Ok(part)
     }
 
-    /// Lets every GPU of the fleet read and write the part.
-    fn open_to(&self, device: &CudaDevice, label: &str) -> Result<()> {
-        let mut gpus = device.fleet.clone();
+    /// Lets these GPUs read and write the part.
+    fn open_to(&self, device: &CudaDevice, label: &str, gpus: &[u32]) -> Result<()> {
+        let mut gpus = gpus.to_vec();
         gpus.sort_unstable();
         gpus.dedup();
         let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -179,7 +236,7 @@ impl Drop for Mapped {
     }
 }
 
-/// Refuses a `device` that cannot map memory this way or reach every GPU of the fleet.
+/// Refuses a `device` that cannot map memory this way.
 fn supported(device: &CudaDevice, label: &str) -> Result<()> {
     use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED as VMM;
     let name = &device.info.device;
@@ -189,8 +246,7 @@ fn supported(device: &CudaDevice, label: &str) -> Result<()> {
              scheme peer, or --placement replicated"
         )));
     }
-    reaches_all(device, label)?;
-    let (mut least, memory) = (0, memory_of(device.ordinal));
+    let (mut least, memory) = (0, memory_of(device.ordinal, false));
     let minimum = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     // SAFETY: out-pointer to a local, properties that outlive the call.
     let status = unsafe { sys::cuMemGetAllocationGranularity(&mut least, &memory, minimum) };
@@ -204,8 +260,8 @@ fn supported(device: &CudaDevice, label: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a `device` whose kernels cannot reach the memory of every GPU of the fleet.
-pub(super) fn reaches_all(device: &CudaDevice, label: &str) -> Result<()> {
+/// Refuses a `device` whose kernels cannot reach the memory of every GPU of the fleet, which is of one process.
+pub(crate) fn reaches_all(device: &CudaDevice, label: &str) -> Result<()> {
     match device.fleet.iter().find(|other| !device.reaches(**other)) {
         None => Ok(()),
         Some(other) => Err(Error::machine(format!(

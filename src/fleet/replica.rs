@@ -545,16 +545,6 @@ impl Replica {
         self.agree(label, [0; 4]).map(drop)
     }
 
-    /// Hands `value` to all replicas and returns everybody's, by rank. For quiet moments: it meets twice.
-    fn exchange<V: Any + Send + Sync>(
-        &mut self,
-        label: &'static str,
-        value: V,
-    ) -> Result<Vec<Arc<V>>> {
-        self.refuse_several(label)?;
-        self.exchange_here(label, value)
-    }
-
     /// Refuses what replicas of several processes cannot share.
     pub(super) fn refuse_several(&self, label: &'static str) -> Result<()> {
         let what = "replicas of several processes cannot share it; use one process (--ranks none)";
@@ -564,7 +554,7 @@ impl Replica {
         }
     }
 
-    /// Hands `value` to the replicas of this process and returns theirs, in the order of ranks. All processes meet.
+    /// Hands `value` to the replicas of this process and returns theirs, in the order of ranks. All processes meet, twice.
     fn exchange_here<V: Any + Send + Sync>(
         &mut self,
         label: &'static str,
@@ -585,15 +575,15 @@ impl Replica {
         all.ok_or_else(|| Error::machine(format!("{label}: replicas handed over nothing; a bug")))
     }
 
-    /// Everybody's outcome, by rank; where one failed, the first failure on all replicas, so that none
-    /// goes on with what another has not got.
+    /// The outcomes of the replicas of this process, in the order of ranks; where one failed, the first failure on all of them, so
+    /// that none goes on with what another has not got. All processes meet.
     pub(super) fn vote<V: Send + Sync + 'static>(
         &mut self,
         label: &'static str,
         outcome: Result<V>,
     ) -> Result<Vec<Arc<V>>> {
         let own = self.attributed(outcome);
-        self.exchange(label, own)?.iter().map(|other| (**other).clone()).collect()
+        self.exchange_here(label, own)?.iter().map(|other| (**other).clone()).collect()
     }
 
     /// The outcome of the first replica of this process, on all of its replicas; where one of them failed, the first failure.
@@ -603,10 +593,7 @@ impl Replica {
         label: &'static str,
         outcome: Result<V>,
     ) -> Result<V> {
-        let own = self.attributed(outcome);
-        let all = self.exchange_here(label, own)?;
-        let all: Result<Vec<Arc<V>>> = all.iter().map(|other| (**other).clone()).collect();
-        Ok((*all?[0]).clone())
+        Ok((*self.vote(label, outcome)?[0]).clone())
     }
 
     fn attributed<V>(&self, outcome: Result<V>) -> Result<Arc<V>> {

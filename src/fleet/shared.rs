@@ -9,9 +9,10 @@ use crate::collective::{Label, MAX_REPLICAS, Owner, SLICE_ALIGN, Split, Ticket};
 use crate::device::ArrayAddress;
 use crate::device::{
     Claimed, CudaDevice, DeviceBuffer, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory,
-    Part, Reservation, granules,
+    Part, Reservation, granules, reaches_all,
 };
 use crate::error::{Error, Result};
+use crate::processes::{Descriptor, Members, hand_over};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -334,6 +335,7 @@ impl Replica {
 
     /// Blocks of the owners' own.
     fn share_blocks(&mut self, label: &'static str, bounds: Vec<u64>) -> Result<Spread> {
+        self.refuse_several(label)?;
         let own = bounds[self.rank() + 1] - bounds[self.rank()];
         let part = self.quiet_device().and_then(|device| Part::block(device, label, own));
         let parts = self.vote(label, part)?;
@@ -351,29 +353,103 @@ impl Replica {
         Ok(Spread { hold, bounds, table })
     }
 
-    /// One range of addresses, an owner's memory behind each part.
+    /// One range of addresses in each process, an owner's memory behind each part.
     fn share_mapped(&mut self, label: &'static str, bounds: Vec<u64>) -> Result<Spread> {
         let (rank, bytes) = (self.rank(), bounds[bounds.len() - 1]);
-        let own = bounds[rank + 1] - bounds[rank];
-        let memory = self.quiet_device().and_then(|device| DeviceMemory::new(device, label, own));
+        let size = |rank: usize| bounds[rank + 1] - bounds[rank];
+        let members = self.rendezvous().processes().cloned();
+        let lent = members.is_some();
+        let gpu = match lent && self.collective() != "peer" {
+            true => Err(self.owner().refuses(
+                label,
+                "GPUs of several processes map each other's memory where all are of one host, with peer access; \
+                 use --placement replicated",
+            )),
+            false => self.quiet_device().and_then(|device| {
+                let reached = if lent { Ok(()) } else { reaches_all(device, label) };
+                reached.map(|()| device.ordinal)
+            }),
+        };
+        let gpus: Vec<u32> = self.vote(label, gpu)?.iter().map(|gpu| **gpu).collect();
+        let device = self.device();
+        let memory = device.and_then(|device| DeviceMemory::new(device, label, size(rank), lent));
         let (memory, made) = apart(memory);
         self.vote(label, made)?;
-        let reserved = match rank {
-            0 => self.device().and_then(|device| Reservation::new(device, label, bytes)).map(Some),
-            _ => Ok(None),
+        let reserved = match self.leads() {
+            true => {
+                self.device().and_then(|device| Reservation::new(device, label, bytes)).map(Some)
+            }
+            false => Ok(None),
         };
         let range = self.first(label, reserved.map(|made| made.map(Arc::new)))?;
+        let memory = memory.ok_or_else(|| nothing(label))?;
+        let others = match &members {
+            None => Vec::new(),
+            Some(members) => self.map_others(label, members, &memory, &bounds, (&range, &gpus))?,
+        };
         let part = self.device().and_then(|device| {
-            let memory = memory.ok_or_else(|| nothing(label))?;
-            Part::mapped(device, Mapped::new(device, label, memory, &range, bounds[rank])?)
+            let place = (&range, bounds[rank]);
+            Part::mapped(device, Mapped::new(device, label, memory, place, &gpus)?)
         });
         drop(range); // the parts hold it
-        let parts = self.vote(label, part)?;
+        let own = self.vote(label, part)?;
+        let parts = match &members {
+            None => own,
+            Some(members) => {
+                let mut own = own.into_iter();
+                let mine = members.own();
+                let one = |(rank, other): (usize, Option<Arc<Part>>)| match mine.contains(&rank) {
+                    true => own.next(),
+                    false => other,
+                };
+                let all: Option<Vec<_>> = others.into_iter().enumerate().map(one).collect();
+                all.ok_or_else(|| nothing(label))?
+            }
+        };
         Ok(Spread { hold: Hold::new(self.quiet_device()?, parts), bounds, table: None })
+    }
+
+    /// The parts of other processes, by rank, which the first replica of this one maps into `range` for its `gpus`. A meeting.
+    fn map_others(
+        &mut self,
+        label: &'static str,
+        members: &Members,
+        memory: &DeviceMemory,
+        bounds: &[u64],
+        (range, gpus): (&Arc<Reservation>, &[u32]),
+    ) -> Result<Vec<Option<Arc<Part>>>> {
+        let file = self.device().and_then(|device| memory.descriptor(device, label));
+        let own = self.vote(label, file)?;
+        let mapped = match self.leads() {
+            false => Ok(None),
+            true => self.device().and_then(|device| {
+                let (rank, place) = (self.rank(), self.rendezvous());
+                let beat = || {
+                    place.beat(rank);
+                    place.failure().map_or(Ok(()), Err)
+                };
+                let own: Vec<Option<&Descriptor>> =
+                    own.iter().map(|file| (**file).as_ref()).collect();
+                let files = hand_over(members, &own, place.deadline(), &beat)?;
+                let part = |(rank, file): (usize, &Option<Descriptor>)| {
+                    if members.own().contains(&rank) {
+                        return Ok(None);
+                    }
+                    beat()?;
+                    let bytes = bounds[rank + 1] - bounds[rank];
+                    let memory = DeviceMemory::lent(device, label, bytes, file.as_ref())?;
+                    let mapped = Mapped::new(device, label, memory, (range, bounds[rank]), gpus)?;
+                    Ok(Some(Arc::new(Part::Mapped(mapped))))
+                };
+                files.iter().enumerate().map(part).collect::<Result<Vec<_>>>().map(Some)
+            }),
+        };
+        self.first(label, mapped)
     }
 
     /// One range of managed memory, each part brought to its owner.
     fn share_managed(&mut self, label: &'static str, bounds: Vec<u64>) -> Result<Spread> {
+        self.refuse_several(label)?;
         let (rank, bytes) = (self.rank(), bounds[bounds.len() - 1]);
         let size = |rank: usize| bounds[rank + 1] - bounds[rank];
         let claimed = self.quiet_device().and_then(|device| {
@@ -424,7 +500,7 @@ impl VmmArray {
         Ok(VmmArray { spread, rank: r.rank(), bytes })
     }
 
-    /// The device address of byte 0, the same on all replicas.
+    /// The device address of byte 0, the same on all replicas of a process.
     pub fn pointer(&self) -> u64 {
         self.spread.hold.addresses().next().unwrap_or(0)
     }

@@ -3,8 +3,9 @@
 //! A launcher starts as many processes as it is told, each with its number in its environment ([`launcher`]). They find each
 //! other at the address of number 0, and every two of them then have a connection ([`find`]). Over these links go meetings of
 //! replicas, what host replicas merge, signs of life and failures ([`links`], [`message`]); processes of one host meet in memory that
-//! they share ([`near`]). When one fails the others may find each other again ([`regroup`]), and processes may come later ([`door`]).
+//! they share ([`near`]); open files go from hand to hand ([`descriptors`]). When one fails the others may find each other again ([`regroup`]), and processes may come later ([`door`]).
 
+mod descriptors;
 mod door;
 mod find;
 mod host;
@@ -15,6 +16,7 @@ mod message;
 mod near;
 mod regroup;
 
+pub(crate) use descriptors::{Descriptor, hand_over};
 pub(crate) use door::{Door, Newcomers};
 pub(crate) use host::place_of;
 pub(crate) use launcher::Process;

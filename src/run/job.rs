@@ -192,11 +192,12 @@ impl Loading {
     pub fn end(self, config: &RunConfig, workload: &Workload, fleet: &Fleet) -> Result<Loaded> {
         let info = fleet.info();
         let sharded = config.prepare().placement == Placement::Sharded && info.backend == "cuda";
-        if sharded && info.processes > 1 {
-            return Err(Error::input(
-                "--placement sharded: several processes cannot share arcs in this version; use one process with all GPUs \
-                 (--ranks none)",
-            ));
+        if sharded && info.processes > 1 && info.collective != "peer" {
+            return Err(Error::input(format!(
+                "--placement sharded: several processes share arcs where all GPUs are of one host and merge by peer access, and \
+                 these merge by {}; use one process with all GPUs (--ranks none)",
+                info.collective
+            )));
         }
         self.uplink.iter().try_for_each(|uplink| uplink.open(fleet))?;
         if let Some(thread) = self.thread {

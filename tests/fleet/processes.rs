@@ -1,6 +1,6 @@
 //! Several processes that make up one fleet: the same answers as one, launchers, and failures that end all in time.
 
-use crate::common::{Ended, ends_within, hive, skipped};
+use crate::common::{Ended, ends_within, gpus, hive, skipped};
 use hivegraph::run::WORKLOADS;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -74,6 +74,38 @@ fn real_graphs_and_all_merges_have_the_same_bits_in_several_processes() {
         compare(&path, 4, &[2, 3], &["auto"], &all);
     }
     compare("grid:40x40", 3, &[2], &["dense", "split", "redundant"], &all);
+}
+
+/// Files and generated graphs, of which arcs are in the memory of GPUs of all processes.
+#[test]
+fn processes_share_the_arcs_of_a_graph_on_gpus() {
+    let devices = match gpus() {
+        0 => return skipped("no CUDA device: processes have nothing to shard arcs over"),
+        1 => &["cuda:0x4"][..],
+        _ => &["cuda:0x4", "cuda:0-1", "cuda:0,1,1"],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/power.graph.gz");
+    for graph in ["rmat:16", "rmat:19", "grid:300x300", file] {
+        for workload in ["sssp", "bfs", "cc", "pagerank", "triangles", "kcore"] {
+            for devices in devices {
+                let mut asked = options(workload, graph);
+                asked.extend(["--devices", devices, "--verify"].map(String::from));
+                let whole = answer(hive().args(&asked), &folder.path().join("whole.csv"));
+                asked.extend(["--placement", "sharded"].map(String::from));
+                let one = answer(hive().args(&asked), &folder.path().join("one.csv"));
+                assert!(one == whole, "{asked:?}: another answer");
+                for count in ["2", "3"] {
+                    let mut several = hive();
+                    several.args(["launch", "--procs", count, "--"]).args(&asked);
+                    let to = folder.path().join("several.csv");
+                    if *devices != "cuda:0-1" || count == "2" {
+                        assert!(answer(&mut several, &to) == one, "{asked:?} in {count} processes");
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// An address that nobody listens at.
