@@ -52,14 +52,19 @@ impl Nvrtc {
     fn of(opened: Opened) -> std::result::Result<Nvrtc, &'static str> {
         let functions = Functions::of(&opened.library)?;
         let (mut major, mut minor, mut count) = (0, 0, 0);
-        // SAFETY: each writes an int.
-        unsafe {
-            (functions.nvrtcVersion)(&mut major, &mut minor);
-            (functions.nvrtcGetNumSupportedArchs)(&mut count);
-        }
+        let told = |function, status| match status {
+            sys::nvrtcResult::NVRTC_SUCCESS => Ok(()),
+            _ => Err(function),
+        };
+        // SAFETY: it writes two ints.
+        told("nvrtcVersion", unsafe { (functions.nvrtcVersion)(&mut major, &mut minor) })?;
+        // SAFETY: it writes an int.
+        let status = unsafe { (functions.nvrtcGetNumSupportedArchs)(&mut count) };
+        told("nvrtcGetNumSupportedArchs", status)?;
         let mut architectures = vec![0; count.max(0) as usize];
-        // SAFETY: writes as many ints as it said.
-        unsafe { (functions.nvrtcGetSupportedArchs)(architectures.as_mut_ptr()) };
+        // SAFETY: it writes as many ints as it said.
+        let status = unsafe { (functions.nvrtcGetSupportedArchs)(architectures.as_mut_ptr()) };
+        told("nvrtcGetSupportedArchs", status)?;
         architectures.sort_unstable();
         let path = opened.path.map(|path| path.display().to_string());
         let path = path.or_else(|| loaded_from(&format!("libnvrtc.so.{major}")));

@@ -150,6 +150,30 @@ fn every_call_of_a_process_among_others_fails_once() {
     });
 }
 
+/// A GPU is not needed for what is asked of the compiler first.
+#[test]
+fn a_compiler_that_does_not_answer_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    if !cfg!(target_arch = "x86_64") {
+        return skipped("calls to the compiler fail on x86-64 alone");
+    }
+    let Some(shim) = shim(folder.path()) else {
+        return skipped("there is no rustc to make calls fail with");
+    };
+    let log = folder.path().join("struck");
+    for function in ["nvrtcVersion", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs"] {
+        let mut command = hive();
+        command.args(["doctor"]).env("LD_PRELOAD", &shim).env("FAIL_LOG", &log);
+        command.envs([("FAIL_KIND", "gpu"), ("FAIL_NAME", function), ("FAIL_AT", "1")]);
+        let ended = ends_within(LIMIT, &mut command);
+        if std::fs::remove_file(&log).is_err() {
+            return skipped("there is no NVRTC whose calls could fail");
+        }
+        assert_eq!(ended.code, Some(0), "{function}: {ended:?}");
+        assert!(!ended.out.contains("nvrtc     0.0"), "{function}: {ended:?}");
+    }
+}
+
 /// Every function of the driver, NVRTC and NCCL that a run calls: its first calls, one in the middle, the last. All workloads on two
 /// replicas of a GPU, and one over NCCL and in two processes. `HIVE_FAIL_SECONDS` ends it earlier, after calls of a random choice.
 #[test]
