@@ -14,7 +14,7 @@
 # DATASETS     default: "rmat:14 grid:300x300"; kills take the first
 # COLLECTIVES  default of same: peer, nccl where each replica has a GPU of its own, and host; of kills: auto
 # SEED         of the random times and processes; default 1
-# One line of JSON at the end; exits 1 if an answer was wrong, missing or late, or a process was left.
+# One line of JSON at the end, or when it is told to end; exits 1 if an answer was wrong, missing or late, or a process was left.
 # shellcheck source=hive-scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
@@ -155,6 +155,7 @@ kills() {
     local -a workloads
     local -A alone
     mapfile -t workloads < <("$hive" list)
+    trap 'kills_so_far; exit 1' TERM
     for ((at = 0; at < count; at++)); do
         workload=${workloads[at % ${#workloads[@]}]}
         devices=${lists[at / ${#workloads[@]} % ${#lists[@]}]}
@@ -203,7 +204,11 @@ kills() {
             if [ -d "/proc/$child" ] && ! grep -q ') Z' "/proc/$child/stat"; then wrong "kill $at: process $child is left"; fi
         done
     done
-    echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"kills\": $count," \
+    kills_so_far
+}
+
+kills_so_far() {
+    echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"kills\": $at," \
         "\"in the middle of a run\": $lost, \"bad\": $bad, \"most ms beyond two runs\": $worst}"
 }
 
