@@ -1,7 +1,7 @@
 //! What is said of communities.
 
 use super::program::Found;
-use super::{Louvain, Modules};
+use super::{Modular, Modules};
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked, sizes};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::units::{count, plural};
-use crate::verify::{self, Checker, ModulesFound};
+use crate::verify::{Checker, ModulesFound};
 use serde_json::{Map, Value, json};
 
 impl Modules {
@@ -34,7 +34,7 @@ impl Modules {
     }
 }
 
-impl Answer<Louvain> for Modules {
+impl<A: Modular> Answer<A> for Modules {
     fn measured(&self) -> &Measured {
         &self.measured
     }
@@ -43,18 +43,18 @@ impl Answer<Louvain> for Modules {
         &mut self.measured
     }
 
-    fn strategy(&self, _: &Query<Louvain>) -> &'static str {
+    fn strategy(&self, _: &Query<A>) -> &'static str {
         if self.sweeps == 0 { "one by one" } else { "parts at once, then one by one" }
     }
 
-    fn cuts(&self, _: &Query<Louvain>) -> String {
+    fn cuts(&self, _: &Query<A>) -> String {
         match self.measured.merge_modes.contains_key("max") {
             true => "; nodes by a hash".into(),
             false => String::new(),
         }
     }
 
-    fn lines(&self, _: &Query<Louvain>) -> Vec<(&'static str, String)> {
+    fn lines(&self, _: &Query<A>) -> Vec<(&'static str, String)> {
         let communities = if self.count == 1 { "community" } else { "communities" };
         let answer = format!(
             "{} {communities}, the largest of {}; modularity {:.6} after {}",
@@ -70,12 +70,12 @@ impl Answer<Louvain> for Modules {
         "of the whole graph"
     }
 
-    fn variant(&self, query: &Query<Louvain>) -> String {
-        format!("variant:louvain-{}", query.config.resolution)
+    fn variant(&self, query: &Query<A>) -> String {
+        format!("variant:{}-{}", A::NAME, A::resolution(&query.config))
     }
 
     /// `communities`, nodes of the `largest`, `modularity`, `levels` (communities and modularity of each), `sweeps`.
-    fn facts(&self, _: &Query<Louvain>) -> Map<String, Value> {
+    fn facts(&self, _: &Query<A>) -> Map<String, Value> {
         fields([
             ("communities", json!(self.count)),
             ("largest", json!(self.largest)),
@@ -85,22 +85,22 @@ impl Answer<Louvain> for Modules {
         ])
     }
 
-    fn ranking(&self, query: &Query<Louvain>, k: usize) -> Option<String> {
+    fn ranking(&self, query: &Query<A>, k: usize) -> Option<String> {
         let sizes = (0u32..).zip(sizes(&self.communities)).filter(|(_, size)| *size > 0);
         let largest = first(&query.graph, sizes, k, |a, b| b.cmp(a));
         Some(ranked(&query.graph, ["community", "nodes"], largest))
     }
 
-    fn table(&self, _: &Query<Louvain>) -> Table<'_> {
+    fn table(&self, _: &Query<A>) -> Table<'_> {
         Table::of_nodes([("community", Column::Node(&self.communities))])
     }
 
-    fn verify(&self, query: &Query<Louvain>, by: &Checker) -> Result<Checked> {
+    fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
         query.graph.load()?;
         let levels: Vec<f64> = self.levels.iter().map(|level| level.modularity).collect();
         let found = ModulesFound { communities: &self.communities, levels: &levels };
-        let modularity =
-            by.by_host(|| verify::louvain(&query.graph, found, query.config.resolution))?;
+        let resolution = A::resolution(&query.config);
+        let modularity = by.by_host(|| A::certify(&query.graph, found, resolution))?;
         Ok(Checked { found: fields([("modularity", json!(modularity))]), ..Checked::default() })
     }
 }

@@ -1,8 +1,8 @@
 //! Levels of many arcs as operators: one program for GPUs and host.
 
+use super::Level;
 use super::finish::{Measure, Small};
 use super::lambdas::{Lambdas, heavy, keep, kept_heaviest, odd};
-use super::{Level, LouvainConfig};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
@@ -128,6 +128,16 @@ impl Turn {
     }
 }
 
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub resolution: f64,
+    /// The moves of levels of so many arcs and more are dealt.
+    pub worth: usize,
+    /// Levels of up to so many arcs are one thread's.
+    pub few: usize,
+}
+
 /// What a replica has found.
 #[derive(Default)]
 pub(super) struct Found {
@@ -138,15 +148,15 @@ pub(super) struct Found {
     pub sweeps: u32,
 }
 
-/// The program of one replica. The moves of levels of `worth` arcs and more are dealt. Levels of up to `few` arcs are one thread's.
+/// The program of one replica.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
-    config: &LouvainConfig,
-    (worth, few): (usize, usize),
+    asked: Asked,
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Found>> {
     let (nodes, arcs) = (g.graph().nodes(), g.graph().arcs() as usize);
+    let Asked { resolution, worth, few } = asked;
     let sizes = Sizes { nodes, arcs, few };
     let mut state = State::allocate(r, sizes)?;
     let pairs = r.queue("list of pairs", arcs)?;
@@ -155,7 +165,7 @@ pub(super) fn program(
     let lambdas = Lambdas::new();
     let scale = scale(r, g, &lambdas, &mut state)?;
     let dealt = (r.rank() as u32, r.world() as u32);
-    let measure = Measure { total: 0, resolution: config.resolution };
+    let measure = Measure { total: 0, resolution };
     let found = Found::default();
     let mut driver = Driver {
         g,
@@ -660,10 +670,9 @@ mod tests {
                     Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
                 let rows = prepared.general(&fleet).unwrap();
                 for (few, worth) in [(0, 0), (100, 0), (0, usize::MAX), (0, 3000)] {
-                    let (rows, config) = (rows.clone(), LouvainConfig::default());
-                    let found = fleet.run(move |r| {
-                        program(r, &rows, &config, (worth, few), &RunOptions::default())
-                    });
+                    let (rows, run) = (rows.clone(), RunOptions::default());
+                    let asked = Asked { resolution: 1.0, worth, few };
+                    let found = fleet.run(move |r| program(r, &rows, asked, &run));
                     let found = found.unwrap().swap_remove(0).found;
                     assert!(found.sweeps > 0, "{spec}");
                     let answer = Modules::of(&graph, found, Measured::default());
