@@ -88,11 +88,11 @@ pub use error::{Error, Result};
 pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, ClusterConfig, FilterConfig,
-        GeoConfig, KatzConfig, KcoreConfig, LccConfig, LouvainConfig, MergeMode, MstConfig,
-        PagerankConfig, PprConfig, Precision, RunOptions, SampleConfig, ScanConfig, SccConfig,
-        Seeds, SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs, cc, cdlp,
-        closeness, cluster, filter, geo, katz, kcore, lcc, louvain, mst, pagerank, ppr, sample,
-        scan, scc, sssp, triangles, vn, walk,
+        GeoConfig, KatzConfig, KcoreConfig, LccConfig, LeidenConfig, LouvainConfig, MergeMode,
+        MstConfig, PagerankConfig, PprConfig, Precision, RunOptions, SampleConfig, ScanConfig,
+        SccConfig, Seeds, SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs,
+        cc, cdlp, closeness, cluster, filter, geo, katz, kcore, lcc, leiden, louvain, mst,
+        pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

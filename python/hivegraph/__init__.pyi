@@ -365,6 +365,14 @@ def louvain(
 ) -> Result:
     """Communities of high modularity: nodes join those of their neighbours, level by level. See help(hivegraph.louvain)."""
 
+def leiden(
+    graph: Any,
+    *,
+    resolution: float | str | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Communities of high modularity, each connected: those of Louvain, refined at each level. See help(hivegraph.leiden)."""
+
 def cluster(
     graph: Any,
     sources: _Nodes | None = None,

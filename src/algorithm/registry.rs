@@ -2,8 +2,8 @@
 
 use super::workload::Workload;
 use super::{
-    bc, bfs, cc, cdlp, closeness, cluster, distances, filter, geo, hops, katz, kcore, lcc, louvain,
-    mst, pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
+    bc, bfs, cc, cdlp, closeness, cluster, distances, filter, geo, hops, katz, kcore, lcc, leiden,
+    louvain, mst, pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -17,6 +17,7 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<scc::Scc>(),
     Workload::new::<cdlp::Cdlp>(),
     Workload::new::<louvain::Louvain>(),
+    Workload::new::<leiden::Leiden>(),
     Workload::new::<cluster::LocalClustering>(),
     Workload::new::<kcore::Kcore>(),
     Workload::new::<triangles::TriangleCounting>(),

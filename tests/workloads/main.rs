@@ -15,6 +15,7 @@ mod geo;
 mod katz;
 mod kcore;
 mod lcc;
+mod leiden;
 mod louvain;
 mod mst;
 mod pagerank;

@@ -144,7 +144,14 @@ pub(super) fn empty(i: u64, key: Writes<u64>, sum: Writes<u64>) {
 
 /// Whether a node does not move in this turn, or on another replica.
 #[device]
-fn rests(v: u32, sweep: u64, turn: u32, turns: u32, replica: u32, replicas: u32) -> bool {
+pub(super) fn rests(
+    v: u32,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) -> bool {
     let drawn = Random::mix(v as u64 + (sweep << 32_u32));
     let when = ((drawn >> 32_u32) * turns as u64) >> 32_u32;
     let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
@@ -153,7 +160,7 @@ fn rests(v: u32, sweep: u64, turn: u32, turns: u32, replica: u32, replicas: u32)
 
 /// The name of a pair in a table.
 #[device]
-fn pair(node: u32, community: u32) -> u64 {
+pub(super) fn pair(node: u32, community: u32) -> u64 {
     ((node as u64) << 32_u32 | community as u64) + 1_u64
 }
 
@@ -165,7 +172,7 @@ fn slot(name: u64, words: u64) -> u64 {
 
 /// The place of a name in the table of a row, which it takes where it is new.
 #[device]
-fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
+pub(super) fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
     let first = 2_u64 * at as u64;
     let words = 2_u64 * count as u64;
     let mut place = slot(name, words);
@@ -190,7 +197,7 @@ fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
 
 /// The sum of a name in the table of a row; 0 where it is not there.
 #[device]
-fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count: u32) -> u64 {
+pub(super) fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count: u32) -> u64 {
     let first = 2_u64 * at as u64;
     let words = 2_u64 * count as u64;
     if words == 0_u64 {
@@ -270,7 +277,7 @@ pub(super) fn stay(
 
 /// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
 #[device]
-fn shortened(gain: f64) -> u64 {
+pub(super) fn shortened(gain: f64) -> u64 {
     let whole = (gain * 1024.0_f64) as u64;
     if whole == 0_u64 {
         return 0_u64;

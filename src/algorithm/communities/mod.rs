@@ -25,6 +25,8 @@ mod answer;
 mod finish;
 mod lambdas;
 mod program;
+mod refine;
+mod refine_lambdas;
 
 use super::frame::ReplicaAnswer;
 use super::workload::{Algorithm, Request};
@@ -65,6 +67,9 @@ pub struct Modules {
 
 /// A workload that finds communities.
 pub trait Modular: Algorithm<Start = (), Answer = Modules> {
+    /// Whether the nodes of a next level are parts of communities that were refined, not the communities.
+    const REFINES: bool;
+
     /// How much the weight of whole communities counts.
     fn resolution(config: &Self::Config) -> f64;
 
@@ -106,8 +111,8 @@ pub(super) fn start(name: &'static str, graph: &Graph) -> Result<()> {
 }
 
 /// The arrays of one of `world` replicas.
-pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    program::arrays(shape, world)
+pub(super) fn arrays<A: Modular>(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+    program::arrays(shape, A::REFINES, world)
 }
 
 /// Finds communities.
@@ -123,7 +128,7 @@ pub(super) fn solve<A: Modular>(request: Request<A>) -> Result<Modules> {
         _ => 0,
     };
     let resolution = A::resolution(&query.config);
-    let asked = program::Asked { resolution, worth, few: program::FEW };
+    let asked = program::Asked { resolution, refines: A::REFINES, worth, few: program::FEW };
     let program = move |r: &mut _| program::program(r, &rows, asked, &run);
     let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
     measured.reached = query.graph.nodes() as u64;

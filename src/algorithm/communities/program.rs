@@ -1,8 +1,9 @@
 //! Levels of many arcs as operators: one program for GPUs and host.
 
 use super::Level;
-use super::finish::{Measure, Small};
+use super::finish::{Measure, Search, Small};
 use super::lambdas::{Lambdas, heavy, keep, kept_heaviest, odd};
+use super::refine_lambdas::RefineLambdas;
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
@@ -19,11 +20,11 @@ pub(super) const FEW: usize = 1 << 17;
 /// Cycles of levels where the first has more: nodes move again by themselves from the communities of the last cycle.
 const CYCLES: u32 = 2;
 /// Nodes move in so many turns: those of one turn do not see each other's moves.
-const TURNS: u32 = 4;
+pub(super) const TURNS: u32 = 4;
 /// Where moving at once loses, there are four times as many, up to so many.
 const MOST_TURNS: u32 = 256;
 /// Sweeps over all nodes in a level, at most.
-const SWEEPS: u32 = 32;
+pub(super) const SWEEPS: u32 = 32;
 /// A sweep that gains less is the level's last.
 const LEAST_SWEEP: f64 = 1e-4;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
@@ -36,9 +37,15 @@ pub(super) struct Sizes {
     arcs: usize,
     /// Arcs of levels that are one thread's.
     few: usize,
+    /// Nodes of which parts are kept.
+    refined: usize,
 }
 
 impl Sizes {
+    fn of(nodes: usize, arcs: usize, few: usize, refines: bool) -> Sizes {
+        Sizes { nodes, arcs, few, refined: if refines { nodes } else { 0 } }
+    }
+
     fn few(&self) -> usize {
         self.arcs.min(self.few)
     }
@@ -49,7 +56,7 @@ impl Sizes {
 }
 
 /// Words of the tables of nodes with so many arcs: a search ends at an empty one.
-fn slots(arcs: usize) -> usize {
+pub(super) fn slots(arcs: usize) -> usize {
     2 * arcs
 }
 
@@ -95,13 +102,18 @@ replicated_arrays! {
         few_own: Replicated<u64> = "few weights", Gather, |s| s.few();
         few_nodes: Replicated<u32> = "few nodes", Gather, |s| s.few();
         few_found: Replicated<u32> = "few communities", Gather, |s| s.few();
+        /// `[n]` the community that the parts of which `kept` names lie in, and its weight.
+        whole: Replicated<u32> = "community of a part", Gather, |s| s.refined;
+        of_whole: Replicated<u64> = "weight around a part", Gather, |s| s.refined;
+        /// `[n]` the weight of the arcs from a part to others of its community.
+        rest: Replicated<u64> = "weight out of a part", Gather, |s| s.refined;
     }
 }
 
 /// Device arrays of one of `world` replicas.
-pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
+pub(super) fn arrays(shape: &GraphShape, refines: bool, world: usize) -> Vec<DeviceArray> {
     let (nodes, arcs) = (shape.nodes as usize, shape.all_arcs() as usize);
-    let sizes = Sizes { nodes, arcs, few: FEW };
+    let sizes = Sizes::of(nodes, arcs, FEW, refines);
     let mut all = State::list(sizes, world);
     all.push(DeviceArray::new::<u32>("list of pairs", sizes.arcs));
     all.push(DeviceArray::new::<u32>("list of communities", sizes.nodes));
@@ -109,16 +121,16 @@ pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
 }
 
 /// Who moves when.
-struct Turn {
-    sweep: u32,
-    turn: u32,
-    turns: u32,
+pub(super) struct Turn {
+    pub sweep: u32,
+    pub turn: u32,
+    pub turns: u32,
     /// A replica's part of the nodes, and how many parts there are.
-    dealt: (u32, u32),
+    pub dealt: (u32, u32),
 }
 
 impl Turn {
-    fn args<'a>(&self) -> Args<'a> {
+    pub fn args<'a>(&self) -> Args<'a> {
         Args::new()
             .scalar("sweep", u64::from(self.sweep))
             .scalar("turn", self.turn)
@@ -132,6 +144,8 @@ impl Turn {
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub resolution: f64,
+    /// Whether the nodes of a next level are parts of communities.
+    pub refines: bool,
     /// The moves of levels of so many arcs and more are dealt.
     pub worth: usize,
     /// Levels of up to so many arcs are one thread's.
@@ -156,8 +170,8 @@ pub(super) fn program(
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Found>> {
     let (nodes, arcs) = (g.graph().nodes(), g.graph().arcs() as usize);
-    let Asked { resolution, worth, few } = asked;
-    let sizes = Sizes { nodes, arcs, few };
+    let Asked { resolution, refines, worth, few } = asked;
+    let sizes = Sizes::of(nodes, arcs, few, refines);
     let mut state = State::allocate(r, sizes)?;
     let pairs = r.queue("list of pairs", arcs)?;
     let names = r.queue("list of communities", nodes)?;
@@ -173,11 +187,13 @@ pub(super) fn program(
         dealt,
         worth,
         few,
+        refines,
         measure,
         state,
         pairs,
         names,
         lambdas,
+        refining: RefineLambdas::new(),
         nodes: 0,
         arcs: 0,
         found,
@@ -237,7 +253,7 @@ fn weights(
 }
 
 /// One run, to be repeated.
-struct Driver<'a> {
+pub(super) struct Driver<'a> {
     g: &'a Resident,
     /// Units of a weight of 1.
     scale: f64,
@@ -245,15 +261,17 @@ struct Driver<'a> {
     dealt: (u32, u32),
     worth: usize,
     few: usize,
-    measure: Measure,
-    state: State,
+    refines: bool,
+    pub measure: Measure,
+    pub state: State,
     pairs: Queue,
     names: Queue,
-    lambdas: Lambdas,
+    pub lambdas: Lambdas,
+    pub refining: RefineLambdas,
     /// Nodes and arcs of the level.
-    nodes: usize,
-    arcs: usize,
-    found: Found,
+    pub nodes: usize,
+    pub arcs: usize,
+    pub found: Found,
 }
 
 impl Run for Driver<'_> {
@@ -263,6 +281,10 @@ impl Run for Driver<'_> {
             self.sweep(r, (0, 1))?;
             self.modularity(r)?;
             self.wake(r)?;
+            if self.refines {
+                self.parts(r)?;
+                self.pieces(r)?;
+            }
             self.shrink(r)?;
             // Of what is left, as much as there is room for; what becomes of it does not count.
             self.arcs = self.arcs.min(self.few);
@@ -337,7 +359,7 @@ impl Driver<'_> {
     }
 
     /// The weights and sizes of the communities that were kept.
-    fn weigh(&mut self, r: &mut Replica) -> Result<()> {
+    pub(super) fn weigh(&mut self, r: &mut Replica) -> Result<()> {
         let State { own, kept, total, size, .. } = &mut self.state;
         r.fill("weights of communities", total, 0)?;
         r.fill("nodes of communities", size, 0)?;
@@ -369,7 +391,7 @@ impl Driver<'_> {
         Ok((upper << 42) + (both << 22) + lower)
     }
 
-    fn modularity(&self, r: &mut Replica) -> Result<f64> {
+    pub(super) fn modularity(&self, r: &mut Replica) -> Result<f64> {
         let State { source, target, weight, community, .. } = &self.state;
         let args = Args::new()
             .reads("source", source)
@@ -394,8 +416,9 @@ impl Driver<'_> {
             log.book("step move", (turns.into(), arcs as u64), (nodes as u64, arcs as u64), merge);
             (sweep, self.found.sweeps) = (sweep + 1, self.found.sweeps + 1);
             if now <= last {
-                // Moves at once were bad for each other.
-                if moved || turns >= MOST_TURNS {
+                // Moves at once were bad for each other. Parts go on without.
+                let goes_on = self.refines && !self.found.levels.is_empty();
+                if moved || goes_on || turns >= MOST_TURNS {
                     break;
                 }
                 turns *= 4;
@@ -410,6 +433,9 @@ impl Driver<'_> {
             if gained < LEAST_SWEEP {
                 break;
             }
+        }
+        if self.refines {
+            return self.refine(r, log, last);
         }
         if !moved {
             if self.found.levels.is_empty() {
@@ -455,7 +481,7 @@ impl Driver<'_> {
     }
 
     /// The own part of the nodes of this level, and how many parts there are.
-    fn dealt(&self) -> (u32, u32) {
+    pub(super) fn dealt(&self) -> (u32, u32) {
         if self.arcs < self.worth { (0, 1) } else { self.dealt }
     }
 
@@ -522,14 +548,21 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Communities become the nodes of the next level.
-    fn shrink(&mut self, r: &mut Replica) -> Result<()> {
-        let all_nodes = Over::elements(self.g.graph().nodes()).whole();
+    /// What was kept is weighed and listed; how many there are.
+    pub(super) fn named(&mut self, r: &mut Replica) -> Result<usize> {
         self.weigh(r)?;
+        let all = Over::elements(self.nodes).whole();
+        let args = Args::new().reads("size", &self.state.size);
+        let (lambda, names) = (&self.lambdas.is_there, &mut self.names);
+        r.filter("communities", all, lambda, args, names, Order::Kept)
+    }
+
+    /// What was kept becomes the nodes of the next level.
+    pub(super) fn shrink(&mut self, r: &mut Replica) -> Result<()> {
+        let all_nodes = Over::elements(self.g.graph().nodes()).whole();
+        let count = self.named(r)?;
         let Driver { state, lambdas, pairs, names, nodes, arcs, .. } = self;
         let (all, words) = (Over::elements(*nodes).whole(), slots(*arcs));
-        let args = Args::new().reads("size", &state.size);
-        let count = r.filter("communities", all, &lambdas.is_there, args, names, Order::Kept)?;
         let args = Args::new()
             .reads("names", &*names)
             .reads("total", &state.total)
@@ -579,9 +612,16 @@ impl Driver<'_> {
             .writes("weight", &mut state.weight);
         r.for_all("unpack", Over::elements(left).whole(), &lambdas.unpack, args)?;
         std::mem::swap(&mut state.own, &mut state.next);
-        (*nodes, *arcs) = (count, left);
+        if self.refines {
+            self.around(r)?;
+        }
+        (self.nodes, self.arcs) = (count, left);
         self.rows(r)?;
-        self.apart(r)
+        if !self.refines {
+            return self.apart(r);
+        }
+        r.copy(&self.state.community, &mut self.state.kept)?;
+        self.restore(r)
     }
 
     /// The levels of few arcs; nothing where there are many.
@@ -590,18 +630,30 @@ impl Driver<'_> {
             return Ok(());
         }
         self.take_few(r)?;
+        if self.refines {
+            self.apart(r)?;
+        }
         // Nodes are communities.
         let squares = self.squares(r)?;
-        let Driver { state, measure, nodes, arcs, found, .. } = self;
+        let Driver { state, measure, refines, nodes, arcs, found, .. } = self;
         let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
         let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
         let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
         let small = Small::new(all.filter(|arc| arc.0 != arc.1).collect());
+        let from = match *refines {
+            false => small.alone(),
+            true => small.numbered(&sources[..*arcs], &r.read(&state.few_found)?),
+        };
         let (here, count) = small.size();
         let others = (squares - here, *nodes as u64 - count);
         let mut ids = small.ids.clone();
         let (seat, rank) = (r.rendezvous().clone(), r.rank());
-        let (mut to, levels) = small.finished(measure, others, &|| seat.beat(rank));
+        let beat = || seat.beat(rank);
+        let of = Search { by: measure, others, refines: *refines, draw: 0, beat: &beat };
+        let (mut to, mut levels) = small.finished(from, &of);
+        if *refines && found.levels.last() == levels.first() {
+            levels.remove(0);
+        }
         let count = ids.len();
         ids.resize(state.few_nodes.len(), 0);
         to.resize(state.few_found.len(), 0);
@@ -623,7 +675,8 @@ impl Driver<'_> {
             .writes("few_targets", &mut state.few_targets)
             .writes("few_weights", &mut state.few_weights)
             .writes("few_own", &mut state.few_own);
-        r.for_all("few", Over::elements(*arcs).whole(), &lambdas.few, args)
+        r.for_all("few", Over::elements(*arcs).whole(), &lambdas.few, args)?;
+        if self.refines { self.take_kept(r) } else { Ok(()) }
     }
 
     /// So many nodes go to the communities that the host has found.
@@ -669,22 +722,29 @@ mod tests {
                 let prepared =
                     Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
                 let rows = prepared.general(&fleet).unwrap();
-                for (few, worth) in [(0, 0), (100, 0), (0, usize::MAX), (0, 3000)] {
+                let levels = [(0, 0), (100, 0), (0, usize::MAX), (0, 3000)];
+                for ((few, worth), refines) in
+                    levels.into_iter().flat_map(|of| [(of, false), (of, true)])
+                {
                     let (rows, run) = (rows.clone(), RunOptions::default());
-                    let asked = Asked { resolution: 1.0, worth, few };
+                    let asked = Asked { resolution: 1.0, refines, worth, few };
                     let found = fleet.run(move |r| program(r, &rows, asked, &run));
                     let found = found.unwrap().swap_remove(0).found;
                     assert!(found.sweeps > 0, "{spec}");
                     let answer = Modules::of(&graph, found, Measured::default());
                     let levels: Vec<f64> =
                         answer.levels.iter().map(|level| level.modularity).collect();
-                    let what = format!("{spec}, few {few}");
+                    let what = format!("{spec}, few {few}, refines {refines}");
                     assert!(answer.count < graph.nodes() as u64, "{what}");
+                    let found = ModulesFound { communities: &answer.communities, levels: &levels };
                     // A level that ends with a sweep may leave two communities that are better as one.
-                    if few > 0 {
-                        let found =
-                            ModulesFound { communities: &answer.communities, levels: &levels };
-                        verify::louvain(&graph, found, 1.0).unwrap();
+                    let checked = match refines {
+                        false => verify::louvain(&graph, found, 1.0),
+                        true => verify::leiden(&graph, found, 1.0),
+                    };
+                    match checked {
+                        Err(e) if few == 0 && e.to_string().contains("as one") => (),
+                        checked => drop(checked.unwrap()),
                     }
                     match known.iter().find(|known| known.0 == what) {
                         Some(known) => {

@@ -78,7 +78,7 @@ impl Algorithm for Louvain {
     }
 
     fn arrays(shape: &GraphShape, _: &LouvainConfig, world: usize) -> Vec<DeviceArray> {
-        communities::arrays(shape, world)
+        communities::arrays::<Self>(shape, world)
     }
 
     fn solve(request: Request<Self>) -> Result<Modules> {
@@ -87,6 +87,8 @@ impl Algorithm for Louvain {
 }
 
 impl Modular for Louvain {
+    const REFINES: bool = false;
+
     fn resolution(config: &LouvainConfig) -> f64 {
         config.resolution
     }

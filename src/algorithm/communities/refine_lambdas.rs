@@ -1,0 +1,290 @@
+//! What the refinement of communities does with an element: lambdas for GPUs and host.
+
+use super::lambdas::{claim, found, pair, rests, shortened};
+use crate::operator::{Lambda, device, lambda};
+
+/// No part.
+const NONE: u32 = u32::MAX;
+
+/// Nodes are in the communities that were kept; each is a part of its own.
+#[lambda]
+pub(super) fn part(
+    i: u64,
+    whole: Reads<u32>,
+    community_total: Reads<u64>,
+    of_whole: Writes<u64>,
+    kept: Writes<u32>,
+    best: Writes<u64>,
+) {
+    of_whole[i] = community_total[whole[i]];
+    kept[i] = i as u32;
+    best[i] = 0_u64;
+}
+
+/// The weight of the arcs from a part to others of its community.
+#[lambda]
+pub(super) fn rest_of(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    rest: Writes<u64>,
+) {
+    let from = source[i];
+    let to = target[i];
+    if whole[from] == whole[to] && kept[from] != kept[to] {
+        rest.add(kept[from], weight[i]);
+    }
+}
+
+/// Whether a part weighs too little to the rest of its community.
+#[device]
+fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
+    (rest as f64) < factor * own as f64 * (all - own) as f64
+}
+
+/// Whether a part keeps all its nodes in this turn: none of several is asked, and one alone may have another turn.
+#[device]
+fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
+    nodes != 1_u32 || rests(part, sweep, turn, turns, 0_u32, 1_u32)
+}
+
+/// Arcs out of the nodes that are asked count for the parts that they lead to.
+#[lambda]
+pub(super) fn tally_parts(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    size: Reads<u32>,
+    own: Reads<u64>,
+    inner: Reads<u64>,
+    of_whole: Reads<u64>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
+    factor: f64,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) {
+    let from = source[i];
+    let to = target[i];
+    if from == to || whole[from] != whole[to] || size[from] != 1_u32 {
+        return;
+    }
+    if rests(from, sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    if is_loose(inner[from], own[from], of_whole[from], factor) {
+        return;
+    }
+    let place = claim(key, pair(from, kept[to]), at[from], count[from]);
+    sum.add(place, weight[i]);
+}
+
+/// The best part for the nodes that are asked: of those that weigh enough to the rest, and of which no node is asked in this turn.
+#[lambda]
+pub(super) fn choose_part(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    key: Reads<u64>,
+    sum: Reads<u64>,
+    own: Reads<u64>,
+    inner: Reads<u64>,
+    of_whole: Reads<u64>,
+    rest: Reads<u64>,
+    total: Reads<u64>,
+    size: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    best: Writes<u64>,
+    factor: f64,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) {
+    let from = source[i];
+    let to = target[i];
+    if from == to || whole[from] != whole[to] || size[from] != 1_u32 {
+        return;
+    }
+    if rests(from, sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    if is_loose(inner[from], own[from], of_whole[from], factor) {
+        return;
+    }
+    let there = kept[to];
+    if is_loose(rest[there], total[there], of_whole[there], factor) {
+        return;
+    }
+    let between: u64 = found(key, sum, pair(from, there), at[from], count[from]);
+    let gain = between as f64 - factor * own[from] as f64 * total[there] as f64;
+    if between == 0_u64 || gain < 0.0_f64 {
+        return;
+    }
+    if stays(there, size[there], sweep, turn, turns) {
+        let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
+        if best[from] < told {
+            best.max(from, told);
+        }
+    }
+}
+
+/// All nodes that were asked in a turn join the parts that they chose.
+#[lambda]
+pub(super) fn join_parts(
+    i: u64,
+    own: Reads<u64>,
+    kept: Writes<u32>,
+    total: Writes<u64>,
+    size: Writes<u32>,
+    best: Writes<u64>,
+) {
+    let told = best[i];
+    if told == 0_u64 {
+        return;
+    }
+    best[i] = 0_u64;
+    let there = NONE - told as u32;
+    kept[i] = there;
+    total.add(there, own[i]);
+    size.add(there, 1_u32);
+    // Nobody joins a part whose node is asked: these are written here alone.
+    total[i] = 0_u64;
+    size[i] = 0_u32;
+}
+
+/// The lowest node that each end of an arc inside a community knows to be of its piece.
+#[lambda]
+pub(super) fn reach(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    whole: Reads<u32>,
+    kept: Writes<u32>,
+) {
+    let from = source[i];
+    let to = target[i];
+    if whole[from] == whole[to] {
+        let lowest = kept[to];
+        kept.min(from, lowest);
+    }
+}
+
+/// What that node knows.
+#[lambda]
+pub(super) fn jump(i: u64, before: Reads<u32>, kept: Writes<u32>) {
+    kept[i] = before[before[i]];
+}
+
+/// 1 where the ends of an arc inside a community are of two pieces, as far as is known.
+#[lambda]
+pub(super) fn differs(
+    i: u64,
+    source: Reads<u32>,
+    target: Reads<u32>,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+) -> u64 {
+    let from = source[i];
+    let to = target[i];
+    (whole[from] == whole[to] && kept[from] != kept[to]) as u64
+}
+
+/// The first of a community's parts, as nodes of the next level.
+#[lambda]
+pub(super) fn first_part(
+    i: u64,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    number: Reads<u32>,
+    first: Writes<u32>,
+) {
+    first.min(whole[i], number[kept[i]]);
+}
+
+/// Names the community of each part.
+#[lambda]
+pub(super) fn around(
+    i: u64,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    number: Reads<u32>,
+    first: Reads<u32>,
+    community: Writes<u32>,
+) {
+    if kept[i] as u64 == i {
+        community[number[i]] = first[whole[i]];
+    }
+}
+
+/// The communities of the sources of arcs that are few.
+#[lambda]
+pub(super) fn few_kept(i: u64, source: Reads<u32>, kept: Reads<u32>, few_found: Writes<u32>) {
+    few_found[i] = kept[source[i]];
+}
+
+/// What is compiled once.
+pub(super) struct RefineLambdas {
+    pub part: Lambda<()>,
+    pub rest_of: Lambda<()>,
+    pub tally_parts: Lambda<()>,
+    pub choose_part: Lambda<()>,
+    pub join_parts: Lambda<()>,
+    pub reach: Lambda<()>,
+    pub jump: Lambda<()>,
+    pub differs: Lambda<u64>,
+    pub first_part: Lambda<()>,
+    pub around: Lambda<()>,
+    pub few_kept: Lambda<()>,
+}
+
+impl RefineLambdas {
+    pub fn new() -> RefineLambdas {
+        RefineLambdas {
+            part: part(),
+            rest_of: rest_of(),
+            tally_parts: tally_parts(),
+            choose_part: choose_part(),
+            join_parts: join_parts(),
+            reach: reach(),
+            jump: jump(),
+            differs: differs(),
+            first_part: first_part(),
+            around: around(),
+            few_kept: few_kept(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lambdas_compile_without_a_gpu() {
+        if !crate::operator::has_nvrtc() {
+            return;
+        }
+        let of_parts = [part(), rest_of(), tally_parts(), choose_part(), join_parts()];
+        let others = [reach(), jump(), first_part(), around(), few_kept()];
+        for lambda in of_parts.into_iter().chain(others) {
+            lambda.compile("sm_90").unwrap();
+        }
+        differs().compile("sm_90").unwrap();
+    }
+}
