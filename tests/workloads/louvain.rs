@@ -189,6 +189,7 @@ fn what_the_program_writes_and_refuses() {
         assert!(ended.err.contains(what), "{}", ended.err);
     };
     refused(&["--graph", "rmat:8", "--resolution", "0"], "--resolution 0: use a number above 0");
+    refused(&["--graph", "rmat:8", "--resolution", "nan"], "use a number above 0");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("one-way.txt");
     std::fs::write(&file, "0 1\n1 2\n").unwrap();

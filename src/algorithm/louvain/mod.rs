@@ -13,6 +13,7 @@
 use super::RunOptions;
 use super::communities::{self, Modular, Modules};
 use super::workload::{Algorithm, Request, config, run};
+use crate::choice::number;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -31,6 +32,7 @@ pub struct Louvain;
 pub struct LouvainConfig {
     /// How much the weight of whole communities counts: a number above 0; more gives smaller communities [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
+    #[serde(with = "number")]
     pub resolution: f64,
     /// How the workload runs.
     #[cfg_attr(feature = "cli", arg(skip))]
