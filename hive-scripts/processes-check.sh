@@ -144,7 +144,7 @@ since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 runs_of() {
     case $2:$1 in
     host:*) echo 40 ;;
-    *:kcore | *:katz | *:geo | *:closeness | *:hops | *:distances | *:cdlp | *:louvain) echo 150 ;;
+    *:kcore | *:katz | *:geo | *:closeness | *:hops | *:distances | *:cdlp | *:louvain | *:leiden) echo 150 ;;
     *:bc | *:pagerank | *:triangles) echo 800 ;;
     *) echo 3000 ;;
     esac

@@ -59,7 +59,7 @@ pub fn planted(
 
 /// Groups as Lancichinetti, Fortunato and Radicchi plant them: degrees and sizes of groups follow power laws (exponents 2 and 1), and of
 /// the arcs of a node a share `mixing` leaves its group. Ends of arcs are drawn, and joined in pairs; loops and parallels are left out.
-pub fn mixed(n: u32, mixing: f64, seed: u64) -> (Graph, Vec<u32>) {
+pub fn mixed(n: u32, sizes: [f64; 2], mixing: f64, seed: u64) -> (Graph, Vec<u32>) {
     let mut draw = {
         let mut random = Random::new(seed, 0);
         move || f64::from(random.unit())
@@ -71,7 +71,7 @@ pub fn mixed(n: u32, mixing: f64, seed: u64) -> (Graph, Vec<u32>) {
     let mut group = Vec::new();
     let mut groups = 0;
     while group.len() < n as usize {
-        let size = inverse(draw(), 20.0, 100.0) as usize;
+        let size = inverse(draw(), sizes[0], sizes[1]) as usize;
         group.extend(vec![groups; size.min(n as usize - group.len())]);
         groups += 1;
     }

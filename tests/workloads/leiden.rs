@@ -95,8 +95,8 @@ fn random_graphs_have_connected_communities_of_the_modularity_of_the_definition(
     let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
     for seed in 0..300u64 {
         let draw = |i: u64| Random::new(seed, i);
-        let n = draw(0).below(40) as u32;
-        let edges = if n == 0 { 0 } else { draw(1).below(120) };
+        let n = (1 + draw(0).below(40)) as u32;
+        let edges = draw(1).below(120);
         let end = |i| draw(2 + i).below(n.into()) as u32;
         // Whole weights, fractions, and none; loops and parallel edges.
         let weight = |i| match seed % 3 {
@@ -142,9 +142,9 @@ fn planted_communities_are_found() {
         let alike = rand_index(&group, &answer.communities);
         assert!(alike > 0.97, "seed {seed}: {alike}");
     }
-    for (mixing, least) in [(0.1, 0.97), (0.3, 0.97), (0.5, 0.9)] {
+    for (mixing, least) in [(0.1, 0.98), (0.3, 0.95), (0.5, 0.8)] {
         for seed in 0..3 {
-            let (graph, group) = mixed(2000, mixing, seed);
+            let (graph, group) = mixed(2000, [20.0, 100.0], mixing, seed);
             let graph = Arc::new(graph);
             let answer: Modules = solved("leiden", &fleet, &graph, &RunConfig::default());
             let alike = rand_index(&group, &answer.communities);
@@ -152,11 +152,11 @@ fn planted_communities_are_found() {
         }
     }
     // Where many move at once.
-    let (graph, group) = mixed(12_000, 0.3, 1);
+    let (graph, group) = mixed(12_000, [200.0, 1000.0], 0.3, 1);
     assert!(graph.arcs() > 1 << 17);
     let answer: Modules = solved("leiden", &fleet, &Arc::new(graph), &RunConfig::default());
     let alike = rand_index(&group, &answer.communities);
-    assert!(answer.sweeps > 0 && alike > 0.9, "{alike}");
+    assert!(answer.sweeps > 0 && alike > 0.98, "{alike}");
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn known_graphs_have_the_modularity_that_is_published() {
     // The optimum, by Brandes et al., "On modularity clustering", IEEE TKDE 20, 2008, is 0.4198.
     assert!((answer.modularity - 0.4198).abs() < 5e-5, "{}", answer.modularity);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/");
-    // The best that igraph 0.11's community_leiden found in 100 runs.
-    for (file, best) in [("jazz.graph", 0.4451), ("power.graph.gz", 0.9409)] {
+    // The best that igraph 1.0's community_leiden found in five runs to their ends.
+    for (file, best) in [("jazz.graph", 0.4451), ("power.graph.gz", 0.9406)] {
         let load = LoadOptions::default();
         let graph = Arc::new(load_with(&format!("{folder}{file}"), &load).unwrap());
         let answer: Modules = solved("leiden", &fleet, &graph, &RunConfig::default());
@@ -218,7 +218,8 @@ fn no_order_of_nodes_changes_a_community() {
 fn graphs_without_arcs_or_weights_are_nodes_alone() {
     let fleet = common::open_perturbed(&("host:2".into(), CollectiveKind::Host), None);
     for (graph, right) in [
-        (graph_of(0, &[]), vec![]),
+        (graph_of(1, &[]), vec![0]),
+        (graph_of(2, &[]), vec![0, 1]),
         (graph_of(3, &[]), vec![0, 1, 2]),
         (graph_of(1, &[(0, 0, 1.0)]), vec![0]),
         (undirected(3, [(0, 1, 0.0)].into_iter()), vec![0, 1, 2]),

@@ -19,6 +19,9 @@ use crate::operator::{Args, Fold, Order, Over, Queue};
 pub(super) const FEW: usize = 1 << 17;
 /// Cycles of levels where the first has more: nodes move again by themselves from the communities of the last cycle.
 const CYCLES: u32 = 2;
+/// Such cycles at most where communities are refined, and the gain of one after which there is no other.
+const REFINED_CYCLES: u32 = 8;
+const LEAST_REFINED: f64 = 1e-4;
 /// Nodes move in so many turns: those of one turn do not see each other's moves.
 pub(super) const TURNS: u32 = 4;
 /// Where moving at once loses, there are four times as many, up to so many.
@@ -300,7 +303,9 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        for cycle in 0..CYCLES {
+        let cycles = if self.refines { REFINED_CYCLES } else { CYCLES };
+        let mut last = f64::NEG_INFINITY;
+        for cycle in 0..cycles {
             operators((r, log, "step arcs"), |r| self.begin(r, cycle > 0))?;
             if self.measure.total == 0 {
                 break;
@@ -310,9 +315,11 @@ impl Run for Driver<'_> {
             let (nodes, arcs) = (self.nodes as u64, self.arcs as u64);
             operators((r, log, "step finish"), |r| self.finish(r))?;
             log.book("step finish", (1, arcs), (nodes, arcs), "none");
-            if !many {
+            let now = self.found.levels.last().map_or(0.0, |level| level.modularity);
+            if !many || self.refines && now - last < LEAST_REFINED {
                 break;
             }
+            last = now;
         }
         Ok(())
     }

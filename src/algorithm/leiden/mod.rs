@@ -13,9 +13,9 @@
 //! with w the weight of the arcs between two sets and k that of the arcs out of one. The parts are the nodes of the next level, which
 //! begins in the communities that were refined. Levels end when each community is one node. Parts are connected, and so is each
 //! community. A choice is the best one, not a random one as in the source: the answer is always the same. In levels of few arcs a node
-//! may also leave for a community of its own. After the last level single nodes move again, from the communities that were found and in
-//! another order, and levels follow anew: once, and where the first level has few arcs, until that gains less than 1e-5 twice. In graphs
-//! of at most 2^14 arcs four such searches begin in other orders, and the best is taken.
+//! may also leave for a community of its own. After the last level single nodes move again, from the communities that were found, and
+//! levels follow anew, until that gains less than 1e-4; where the first level has few arcs, until it gains less than 1e-5 twice, each
+//! time in another order of nodes. In graphs of at most 2^14 arcs four such searches begin in other orders, and the best is taken.
 //!
 //! **Arrays.** Those of `communities`, and 20 bytes a node.
 //!
@@ -26,6 +26,7 @@
 use super::RunOptions;
 use super::communities::{self, Modular, Modules};
 use super::workload::{Algorithm, Request, config, run};
+use crate::choice::number;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -44,6 +45,7 @@ pub struct Leiden;
 pub struct LeidenConfig {
     /// How much the weight of whole communities counts: a number above 0; more gives smaller communities [default: 1].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
+    #[serde(with = "number")]
     pub resolution: f64,
     /// How the workload runs.
     #[cfg_attr(feature = "cli", arg(skip))]
