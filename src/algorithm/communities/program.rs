@@ -423,8 +423,10 @@ impl Driver<'_> {
             log.book("step move", (turns.into(), arcs as u64), (nodes as u64, arcs as u64), merge);
             (sweep, self.found.sweeps) = (sweep + 1, self.found.sweeps + 1);
             if now <= last {
-                // Moves at once were bad for each other. Parts go on without.
-                let goes_on = self.refines && !self.found.levels.is_empty();
+                // Moves at once were bad for each other. Where there are parts to join, levels go on without.
+                let fewer = |level: &Level| level.communities < nodes as u64;
+                let joins = self.found.levels.last().is_some_and(fewer);
+                let goes_on = self.refines && (joins || now == last);
                 if moved || goes_on || turns >= MOST_TURNS {
                     break;
                 }
