@@ -107,6 +107,25 @@ pub(crate) mod number {
     }
 }
 
+/// The same where there may be none. What is not finite would be none in JSON, too, and is not to pass for it.
+pub(crate) mod number_or_none {
+    use super::{Choice, Deserialize, Serialize};
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        number: &Option<f64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        number.map(Choice::Is).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Choice<f64>>::deserialize(deserializer)?.and_then(Choice::given))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

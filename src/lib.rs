@@ -89,10 +89,11 @@ pub mod prelude {
     pub use crate::algorithm::{
         BcConfig, BfsConfig, CcConfig, CdlpConfig, ClosenessConfig, ClusterConfig, FilterConfig,
         GeoConfig, KatzConfig, KcoreConfig, LccConfig, LeidenConfig, LouvainConfig, MergeMode,
-        MstConfig, PagerankConfig, PprConfig, Precision, RunOptions, SampleConfig, ScanConfig,
-        SccConfig, Seeds, SsspConfig, TrianglesConfig, VnConfig, WalkConfig, bc, best_ranked, bfs,
-        cc, cdlp, closeness, cluster, filter, geo, katz, kcore, lcc, leiden, louvain, mst,
-        pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
+        MstConfig, PagerankConfig, PprConfig, Precision, ProjectConfig, RunOptions, SampleConfig,
+        ScanConfig, SccConfig, Seeds, SimilarConfig, SsspConfig, TrianglesConfig, VnConfig,
+        WalkConfig, bc, best_ranked, bfs, cc, cdlp, closeness, cluster, filter, geo, katz, kcore,
+        lcc, leiden, louvain, mst, pagerank, ppr, project, sample, scan, scc, similar, sssp,
+        triangles, vn, walk,
     };
     pub use crate::collective::{Frontier, MergeOp, Replicated};
     pub use crate::fleet::{Devices, Fleet, FleetConfig, Replica};

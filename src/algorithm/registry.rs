@@ -3,7 +3,7 @@
 use super::workload::Workload;
 use super::{
     bc, bfs, cc, cdlp, closeness, cluster, distances, filter, geo, hops, katz, kcore, lcc, leiden,
-    louvain, mst, pagerank, ppr, sample, scan, scc, sssp, triangles, vn, walk,
+    louvain, mst, pagerank, ppr, project, sample, scan, scc, similar, sssp, triangles, vn, walk,
 };
 
 /// One line a workload. Subcommands, help, configuration keys, checks, the sweep, records, summaries and
@@ -23,6 +23,8 @@ pub static WORKLOADS: &[Workload] = &[
     Workload::new::<triangles::TriangleCounting>(),
     Workload::new::<lcc::Lcc>(),
     Workload::new::<scan::Scan>(),
+    Workload::new::<similar::Similarity>(),
+    Workload::new::<project::BipartiteProjection>(),
     Workload::new::<mst::Mst>(),
     Workload::new::<filter::Filter>(),
     Workload::new::<bc::Bc>(),

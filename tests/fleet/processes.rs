@@ -20,9 +20,15 @@ fn options(workload: &str, graph: &str) -> Vec<String> {
         "walk" => "--keep paths --length 5",
         "sample" => "--fanouts 3,2",
         "ppr" | "cluster" => "--sources first:33 --epsilon 1e-3",
+        "similar" => "--top-k 4 --measure adamic-adar",
+        "project" => "--side 0,2,4,6,8",
         _ => "",
     };
-    let graph = if workload == "filter" { String::new() } else { format!("--graph {graph}") };
+    let graph = match workload {
+        "filter" => String::new(),
+        "project" => "--graph chain:9".into(),
+        _ => format!("--graph {graph}"),
+    };
     format!("run {workload} {graph} {own}").split_whitespace().map(String::from).collect()
 }
 

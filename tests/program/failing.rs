@@ -49,10 +49,16 @@ impl Walk<'_> {
             "filter" => "--elements 20000",
             "sample" => "--sources first:9 --fanouts 3,2",
             "ppr" | "cluster" => "--sources 1,5 --epsilon 1e-3",
+            "similar" => "--sources first:50 --top-k 3",
+            "project" => "--side 0,2,4,6,8",
             _ => "",
         };
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/power.graph.gz");
-        let graph = if workload == "filter" { String::new() } else { format!("--graph {file}") };
+        let graph = match workload {
+            "filter" => String::new(),
+            "project" => "--graph chain:9".into(),
+            _ => format!("--graph {file}"),
+        };
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "run {workload} {graph} {own} --devices {devices} --verify --json record.json --output rows.csv"
