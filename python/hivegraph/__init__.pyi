@@ -407,6 +407,25 @@ def scan(
 ) -> Result:
     """Scan statistics: the edges among each node and its neighbours. See help(hivegraph.scan)."""
 
+def similar(
+    graph: Any,
+    *,
+    measure: float | str | None = None,
+    top_k: float | str | None = None,
+    sources: _Nodes | None = None,
+    threshold: float | str | None = None,
+    pairs: str | os.PathLike[str] | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Similarity: the nodes that have most neighbours in common, by Jaccard and four other measures. See help(hivegraph.similar)."""
+
+def project(
+    graph: Any,
+    side: _Nodes | None = None,
+    **run: Unpack[_Run],
+) -> Result:
+    """Bipartite projection: how many neighbours any two nodes of one side have in common. See help(hivegraph.project)."""
+
 def mst(
     graph: Any,
     **run: Unpack[_Run],

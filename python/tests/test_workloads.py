@@ -22,21 +22,21 @@ def rmat():
 
 def asked(name):
     """What a workload needs besides a graph."""
-    return {"vn": {"seeds": [1, 5]}, "geo": {"locate": "0.5:1"}, "filter": {"elements": 1000}}.get(name, {})
+    return {"vn": {"seeds": [1, 5]}, "geo": {"locate": "0.5:1"}, "filter": {"elements": 1000}, "project": {"side": [0, 2, 4, 6, 8]}}.get(name, {})
 
 
 @pytest.mark.parametrize("devices", DEVICES)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_workload_is_right(rmat, name, devices):
     function = getattr(hg, name)
-    graphs = [] if name == "filter" else [rmat]
+    graphs = {"filter": [], "project": [hg.load("chain:9")]}.get(name, [rmat])
     found = function(*graphs, **asked(name), devices=devices, verify=True)
     assert found.verified.startswith(("yes", "partly"))
     assert found.workload == name and found.columns and len(found.ms) == 1
     column = found[found.columns[0]]
     assert not column.flags.writeable and not column.flags.owndata
     if graphs:
-        rows = len(column) if found.ids is None else rmat.nodes
+        rows = len(column) if found.ids is None else graphs[0].nodes
         assert len(column) == rows and len(found.to_pandas()) == rows
     assert found.record["primitive"] and found.record["fleet"]["world"] == int(devices[-1])
     json.dumps(found.record)
