@@ -168,6 +168,8 @@ fn any_number_of_replicas_and_any_merge_find_the_same_pairs() {
         ("directed", common::directed(300, 5, 3)),
         ("parallels", common::zeros_and_parallels(40)),
         ("no arcs", graph_of(70, &[])),
+        // More nodes than a block has counters for.
+        ("wide", common::skewed(16, 8, 2)),
     ];
     let cases = cases.map(|(name, graph)| (name, Arc::new(graph)));
     let folder = tempfile::tempdir().unwrap();
@@ -178,12 +180,17 @@ fn any_number_of_replicas_and_any_merge_find_the_same_pairs() {
     let mut first: HashMap<String, SimilarPairs> = HashMap::new();
     common::everywhere(|fleet, config, how| {
         for (name, graph) in &cases {
-            for options in [
+            let few = [
+                json!({ "sources": "connected:9:1", "top-k": 300 }),
+                json!({ "measure": "adamic-adar", "sources": "connected:9:2" }),
+            ];
+            let all = [
                 json!({ "top-k": 3 }),
                 json!({ "measure": "adamic-adar", "top-k": 200 }),
                 json!({ "measure": "cosine", "threshold": 0.4 }),
                 json!({ "measure": "adamic-adar", "pairs": path }),
-            ] {
+            ];
+            for options in if *name == "wide" { few.to_vec() } else { all.to_vec() } {
                 let told = format!("{name}, {options}");
                 let config =
                     RunConfig { merge: config.merge, layout: config.layout, ..asked(options) };

@@ -179,3 +179,22 @@ pub(super) struct Batch {
     pub others: Vec<u32>,
     pub values: Vec<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_fit_and_have_rows_of_one_kind() {
+        let wedges = [9 * FEW, 2 * FEW, 2 * FEW, FEW, 3, 1];
+        let room = [5, 1, 4, 4, 2, 2];
+        let cut = |most| batches(0..6, |at| wedges[at], |at| room[at], most);
+        assert_eq!(cut(u64::MAX), [0..3, 3..6]);
+        assert_eq!(cut(6), [0..2, 2..3, 3..5, 5..6]);
+        // A row that is larger than a batch has one of its own.
+        assert_eq!(cut(1), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
+        assert_eq!(batches(4..4, |_| 1, |_| 1, 1), []);
+        let long = [BATCH, 1 << 20, 1 << 20];
+        assert_eq!(batches(0..3, |at| long[at], |_| 0, 9), [0..1, 1..3]);
+    }
+}

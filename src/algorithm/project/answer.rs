@@ -10,10 +10,15 @@ use crate::verify::{self, Checker};
 use serde_json::{Map, Value, json};
 
 impl Projection {
-    /// Edges by falling weight, of equal ones as they stand.
-    fn ranked(&self) -> Vec<usize> {
+    /// The first `k` edges by falling weight, of equal ones as they stand.
+    fn ranked(&self, k: usize) -> Vec<usize> {
+        let key = |row: &usize| (std::cmp::Reverse(self.common[*row]), *row);
         let mut rows: Vec<usize> = (0..self.common.len()).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(self.common[*row]));
+        if 0 < k && k < rows.len() {
+            rows.select_nth_unstable_by_key(k - 1, key);
+        }
+        rows.truncate(k);
+        rows.sort_unstable_by_key(key);
         rows
     }
 }
@@ -66,7 +71,7 @@ impl Answer<BipartiteProjection> for Projection {
 
     fn ranking(&self, query: &Query<BipartiteProjection>, k: usize) -> Option<String> {
         let mut table = crate::table::Table::new(&["rank", "node", "other", "common"], &[]);
-        for (place, row) in self.ranked().into_iter().take(k).enumerate() {
+        for (place, row) in self.ranked(k).into_iter().enumerate() {
             let [u, v] = [self.node[row], self.other[row]].map(|node| query.graph.id(node));
             let place = (place + 1).to_string();
             table.row([place, u.to_string(), v.to_string(), self.common[row].to_string()]);

@@ -9,17 +9,33 @@ use crate::io::{Column, Table};
 use crate::units::plural;
 use crate::verify::{self, Checker, PairsAsked, PairsFound, SimilarQuestion};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 impl SimilarPairs {
-    /// Rows by falling value, of equal ones as they stand; a pair that is there both ways, once.
-    fn ranked(&self) -> impl Iterator<Item = usize> {
-        let mut rows: Vec<usize> = (0..self.value.len()).collect();
-        rows.sort_by(|a, b| self.value[*b].total_cmp(&self.value[*a]));
-        let mut met = std::collections::HashSet::new();
-        rows.into_iter().filter(move |row| {
-            let (u, v) = (self.node[*row], self.other[*row]);
-            met.insert((u.min(v), u.max(v)))
-        })
+    /// The first `k` rows by falling value, of equal ones as they stand; a pair that is there several times, once.
+    fn ranked(&self, k: usize) -> Vec<usize> {
+        let order = |a: &usize, b: &usize| self.value[*b].total_cmp(&self.value[*a]).then(a.cmp(b));
+        let all = self.value.len();
+        // Both ways, as nearly all are.
+        let mut most = k.saturating_mul(2);
+        loop {
+            let mut rows: Vec<usize> = (0..all).collect();
+            if 0 < most && most < all {
+                rows.select_nth_unstable_by(most - 1, order);
+            }
+            rows.truncate(most);
+            rows.sort_unstable_by(order);
+            let mut met = HashSet::new();
+            rows.retain(|row| {
+                let (u, v) = (self.node[*row], self.other[*row]);
+                met.insert((u.min(v), u.max(v)))
+            });
+            if rows.len() >= k || most >= all {
+                rows.truncate(k);
+                return rows;
+            }
+            most = most.saturating_mul(8);
+        }
     }
 }
 
@@ -42,8 +58,8 @@ impl Answer<Similarity> for SimilarPairs {
 
     fn lines(&self, query: &Query<Similarity>) -> Vec<(&'static str, String)> {
         let pairs = plural(self.value.len() as u64, "pair");
-        let text = match self.ranked().next() {
-            Some(row) => {
+        let text = match self.ranked(1).first() {
+            Some(&row) => {
                 let [u, v] = [self.node[row], self.other[row]].map(|node| query.graph.id(node));
                 format!("{pairs}; the most similar are {u} and {v}: {:.4}", self.value[row])
             }
@@ -72,11 +88,10 @@ impl Answer<Similarity> for SimilarPairs {
 
     fn ranking(&self, query: &Query<Similarity>, k: usize) -> Option<String> {
         let mut table = crate::table::Table::new(&["rank", "node", "other", "value"], &[]);
-        for (place, row) in (1..).zip(self.ranked().take(k)) {
+        for (place, row) in self.ranked(k).into_iter().enumerate() {
             let [u, v] = [self.node[row], self.other[row]].map(|node| query.graph.id(node));
-            let place: usize = place;
             table.row([
-                place.to_string(),
+                (place + 1).to_string(),
                 u.to_string(),
                 v.to_string(),
                 self.value[row].to_string(),
