@@ -1566,15 +1566,23 @@ fn all_pairs(archive: &str) -> String {
 
 fn beside_igraph(archive: &str) -> String {
     let records = records(archive, "igraph.jsonl");
-    let columns =
-        ["2 cores", "edges", "modularity", "igraph's mean", "igraph's best", "ms", "igraph, ms"];
-    let mut text = head(&columns);
+    let mut text = head(&[
+        "2 cores",
+        "workload",
+        "edges",
+        "modularity",
+        "igraph's mean",
+        "igraph's best",
+        "ms",
+        "igraph, ms",
+    ]);
     for record in &records {
         assert_eq!(record["verified"], "yes", "{}", record["graph"]);
         let value = |name: &str| record[name].as_f64().unwrap();
         let theirs = |name: &str| record["igraph"][name].as_f64().unwrap();
         let title = record["graph"].as_str().unwrap().split('.').next().unwrap();
         let cells = [
+            record["workload"].as_str().unwrap().to_string(),
             value("edges").to_string(),
             format!("{:.4}", value("modularity")),
             format!("{:.4}", theirs("mean")),
@@ -1583,6 +1591,28 @@ fn beside_igraph(archive: &str) -> String {
             shown(Some(theirs("ms"))),
         ];
         text += &row(title, cells);
+    }
+    text
+}
+
+fn beside_libraries(archive: &str) -> String {
+    let mut text = head(&["2 cores", "graph", "ms", "the other, ms", "which", "answers"]);
+    for record in &records(archive, "beside.jsonl") {
+        assert_eq!(record["verified"], "yes", "{}", record["graph"]);
+        let word = |name: &str| record[name].as_str().unwrap().to_string();
+        let answers = match record["equal"].as_bool() {
+            Some(true) => "equal",
+            Some(false) => panic!("{} of {} is another answer", record["workload"], record["graph"]),
+            None => "not compared",
+        };
+        let cells = [
+            word("graph").split('.').next().unwrap().to_string(),
+            shown(record["ms"].as_f64()),
+            shown(record["its ms"].as_f64()),
+            format!("{} {}", word("library"), word("version")),
+            answers.to_string(),
+        ];
+        text += &row(&word("workload"), cells);
     }
     text
 }
@@ -1832,6 +1862,7 @@ const TABLES: [Table; 42] = [
     ("matrices", "benches.tar.gz", matrices),
     ("all pairs", "benches.tar.gz", all_pairs),
     ("beside igraph", "benches.tar.gz", beside_igraph),
+    ("beside other libraries", "benches.tar.gz", beside_libraries),
     ("flat", "benches.tar.gz", flat),
     ("long paths", "benches.tar.gz", long_paths),
     ("kinds", "benches.tar.gz", kinds),
