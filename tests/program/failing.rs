@@ -51,6 +51,7 @@ impl Walk<'_> {
             "ppr" | "cluster" => "--sources 1,5 --epsilon 1e-3",
             "similar" => "--sources first:50 --top-k 3",
             "project" => "--side 0,2,4,6,8",
+            "leiden" => "--resolution 0.001",
             _ => "",
         };
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/power.graph.gz");
