@@ -127,8 +127,15 @@ fn given_pairs_have_their_values() {
     for seed in 5..45 {
         let graph = Arc::new(small(seed));
         let n = graph.nodes() as u64;
-        let pairs: Vec<[u64; 2]> =
-            (0..50).map(|k| [hash(seed, 2 * k) % n, hash(seed, 2 * k + 1) % n]).collect();
+        if n == 1 {
+            continue;
+        }
+        // No node and itself.
+        let pair = |k: u64| {
+            let u = hash(seed, 2 * k) % n;
+            [u, (u + 1 + hash(seed, 2 * k + 1) % (n - 1)) % n]
+        };
+        let pairs: Vec<[u64; 2]> = (0..50).map(pair).collect();
         let text: String = pairs.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
         std::fs::write(&path, text).unwrap();
         let measure = MEASURES[seed as usize % 5];
@@ -174,7 +181,7 @@ fn any_number_of_replicas_and_any_merge_find_the_same_pairs() {
     let cases = cases.map(|(name, graph)| (name, Arc::new(graph)));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pairs");
-    let text: String = (0..200).map(|k| format!("{},{}\n", k % 7, hash(1, k) % 40)).collect();
+    let text: String = (0..200).map(|k| format!("{},{}\n", k % 7, 7 + hash(1, k) % 33)).collect();
     std::fs::write(&path, text).unwrap();
     let path = path.to_str().unwrap();
     let mut first: HashMap<String, SimilarPairs> = HashMap::new();
@@ -321,7 +328,9 @@ fn what_the_program_writes_and_refuses() {
     let graph = written("g.txt", edges);
     let (good, three) = (written("good", "# ids\n3 5\n\n2,4\n"), written("three", "3 5\n2 4 5\n"));
     let (none, other) = (written("none", "#\n"), written("other", "3 5\n3 77\n"));
-    let cases: [(&[&str], &str); 12] = [
+    let itself = written("itself", "3 5\n4 4\n");
+    let cases: [(&[&str], &str); 13] = [
+        (&["--pairs", &itself], "itself:2: node 4 is paired with itself"),
         (&["--pairs", &three], "three:2: 3 ids; write two ids a line"),
         (&["--pairs", &none], "it names no pair"),
         (&["--pairs", &other], "other:2: the graph has no node 77"),

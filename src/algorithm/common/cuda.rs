@@ -50,7 +50,7 @@ impl Sizes {
     /// Of so many rows of a graph of so many labels with rows.
     pub fn of_rows(active: usize, measure: Measure, keep: Keep, rows: usize) -> Sizes {
         let (places, starts) = match keep {
-            Keep::Best(best) => (best.saturating_mul(rows.min((PLACES / best).max(1))), 0),
+            Keep::Best(best) => (best.saturating_mul(rows.min((PLACES / best.max(1)).max(1))), 0),
             Keep::Least(_) => (active.saturating_mul(rows).min(PLACES.max(active)), rows),
         };
         Sizes { active, weighed: measure.weighs(), rows, places, starts, pairs: 0 }

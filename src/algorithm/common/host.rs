@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 struct Space<T> {
     /// `[active]` counts; 0 between rows.
     counts: Vec<T>,
-    /// Labels whose counts are above 0.
+    /// `[active + 1]` labels whose counts are above 0 come first.
     touched: Vec<u32>,
 }
 
@@ -39,84 +39,96 @@ fn lists<T: Copy + Default + PartialEq + AddAssign + Into<u64> + Send>(
     weight: &(dyn Fn(u32) -> T + Sync),
     beat: &(dyn Fn() + Sync),
 ) -> Vec<List> {
+    let active = plan.active();
     let space =
-        || Mutex::new(Space { counts: vec![T::default(); plan.active()], touched: Vec::new() });
+        || Mutex::new(Space { counts: vec![T::default(); active], touched: vec![0; active + 1] });
     let threads: Vec<_> = (0..rayon::current_num_threads()).map(|_| space()).collect();
     let rows = labels.par_iter().with_max_len(1);
     let list = |label: &u32| {
         let own = &threads[rayon::current_thread_index().unwrap_or(0)];
         let mut space = own.lock().unwrap_or_else(PoisonError::into_inner);
-        count(plan, *label, &mut space, weight, beat);
-        kept(plan, *label, &mut space, keep)
+        let many = count(plan, *label, &mut space, weight, beat);
+        kept(plan, (*label, many), &mut space, keep)
     };
     rows.map(list).collect()
 }
 
-/// Adds up what the wedges of a row say.
+/// Adds up what the wedges of a row say. How many labels it touches.
 fn count<T: Copy + Default + PartialEq + AddAssign>(
     plan: &Plan,
     u: u32,
     Space { counts, touched }: &mut Space<T>,
     weight: &(dyn Fn(u32) -> T + Sync),
     beat: &(dyn Fn() + Sync),
-) {
+) -> usize {
     let (out, into) = (plan.rows.columns.out.view(), plan.rows.columns.in_rows().view());
+    let mut many = 0;
     beat();
     for w in out.row(u as usize).iter().filter(|w| **w != u) {
         let (part, row) = (weight(*w), into.row(*w as usize));
         if row.len() > LONG {
             beat();
         }
-        for v in row {
-            let count = &mut counts[*v as usize];
-            if *count == T::default() {
-                touched.push(*v);
-            }
-            // A node with an arc to itself is none of its neighbours.
-            if v != w {
+        // A node with an arc to itself is none of its neighbours.
+        let own = if plan.loops { row.binary_search(w).unwrap_or(row.len()) } else { row.len() };
+        for part_of_row in [&row[..own], row.get(own + 1..).unwrap_or_default()] {
+            for v in part_of_row {
+                let count = &mut counts[*v as usize];
+                // Without a branch: whether a label is new cannot be foretold.
+                touched[many] = *v;
+                many += usize::from(*count == T::default());
                 *count += part;
             }
         }
     }
+    many
 }
 
 /// Arcs of a row between two signs of life.
 const LONG: usize = 1 << 16;
 
-/// What is kept of a row; counts are 0 again.
+/// What is kept of a row that touches so many labels; counts are 0 again.
 fn kept<T: Copy + Default + Into<u64>>(
     plan: &Plan,
-    u: u32,
+    (u, many): (u32, usize),
     Space { counts, touched }: &mut Space<T>,
     keep: Keep,
 ) -> List {
     let name = plan.name[u as usize];
+    let order = |a: &(f64, u32, u32), b: &(f64, u32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
     let mut list = Vec::new();
-    for v in touched.drain(..) {
-        let common: u64 = std::mem::take(&mut counts[v as usize]).into();
-        if common == 0 || v == u {
+    // What is below the last of the best need not be looked at.
+    let mut bound = if let Keep::Least(least) = keep { least } else { 0.0 };
+    for v in &touched[..many] {
+        let common: u64 = std::mem::take(&mut counts[*v as usize]).into();
+        let value = if *v == u { -1.0 } else { plan.value(common, u, *v) };
+        if value < bound {
             continue;
         }
-        let (value, its) = (plan.value(common, u, v), plan.name[v as usize]);
-        let wanted = match keep {
-            Keep::Best(_) => true,
-            Keep::Least(least) => value >= least && its > name,
-        };
-        if wanted {
-            list.push((value, its, v));
+        let its = plan.name[*v as usize];
+        match keep {
+            Keep::Best(best) => {
+                list.push((value, its, *v));
+                if list.len() >= SPARE * best {
+                    list.select_nth_unstable_by(best - 1, order);
+                    list.truncate(best);
+                    bound = list[best - 1].0;
+                }
+            }
+            Keep::Least(_) if its > name => list.push((value, its, *v)),
+            Keep::Least(_) => {}
         }
     }
-    let order = |a: &(f64, u32, u32), b: &(f64, u32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-    if let Keep::Best(most) = keep {
-        if most < list.len() {
-            list.select_nth_unstable_by(most - 1, order);
-            list.truncate(most);
-        }
+    if let Keep::Best(best) = keep {
         list.sort_unstable_by(order);
+        list.truncate(best);
         list.shrink_to_fit();
     }
     list
 }
+
+/// How often as many pairs as are kept of a row wait before the best of them are sought.
+const SPARE: usize = 8;
 
 /// The values of these pairs.
 pub(super) fn pairs(plan: &Plan, pairs: &[[u32; 2]], beat: &(dyn Fn() + Sync)) -> Vec<f64> {

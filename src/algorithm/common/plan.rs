@@ -58,9 +58,9 @@ impl Plan {
             // 1 / ln 2 is below 2, and no row adds more than its length of them.
             let bits = 62 - (32 - most.leading_zeros()) as i32;
             unit = 2f64.powi(-bits);
-            // A node that is a neighbour of one alone is common to no two.
+            // A node that is a neighbour of one alone is common to no two. It has a weight, so that counts of 0 are of no wedge.
             let part = |of: &u32| match of {
-                0 | 1 => 0,
+                0 | 1 => 1,
                 many => (2f64.powi(bits) / f64::from(*many).ln()).round() as u64,
             };
             weight = into.par_iter().map(part).collect();

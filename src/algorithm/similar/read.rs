@@ -28,7 +28,14 @@ pub(super) fn pairs(path: &Path, graph: &Graph) -> Result<Vec<[u32; 2]>> {
             )));
         };
         let node = |id: &str| -> Result<u32> { id.parse::<InputId>()?.resolve(graph, &place) };
-        pairs.push([node(one)?, node(other)?]);
+        let pair = [node(one)?, node(other)?];
+        if pair[0] == pair[1] {
+            return Err(Error::input(format!(
+                "{place}: node {} is paired with itself; name two nodes",
+                graph.id(pair[0])
+            )));
+        }
+        pairs.push(pair);
     }
     match pairs.is_empty() {
         true => {
