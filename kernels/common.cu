@@ -5,6 +5,8 @@
 // shared memory. The part of the row into w that lies in a tile is found by bisection, since rows rise; such parts are dealt to
 // all threads by their lengths. Counters are added up in whole numbers, so that the order of additions does not matter.
 //
+// Where there are few rows, several blocks count one, each a part of its tiles, and keep the best of these.
+//
 // The best of a row are kept in a buffer. When it is full it is sorted, and the last of the best is a bound to what comes.
 //
 // Source: Gustavson, "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978 (row by row); Nagasaka, Nukada, Matsuoka,
@@ -37,7 +39,7 @@ struct CommonArgs {  // @host
     const u64* weight;  // [active] what a common neighbour adds; NULL: one
     const u32* rows;    // labels, in the order in which they are counted
     u64* next;          // how many are taken
-    u32* lengths;       // [last - first] pairs that are kept, or would be
+    u32* lengths;       // [last - first, parts] pairs that are kept, or would be
     const u64* starts;  // [last - first] where pairs are written; NULL: they are counted, or the best of a row are sought
     u32* others;        // labels
     double* values;
@@ -50,6 +52,8 @@ struct CommonArgs {  // @host
     u32 measure;
     u32 backward;  // tiles of the last nodes come first
     u32 loops;     // rows may hold their own node
+    u32 parts;     // of the tiles of a row
+    u32 unused;
 };
 
 struct PairArgs {  // @host
@@ -169,7 +173,7 @@ __device__ __forceinline__ u32 segment_of(const u32* ends, u32 low, u32 p) {
     return low;
 }
 
-// A block a row.
+// A block a part of a row.
 template <typename T> __device__ void count_tiles(const CommonArgs& a) {
     extern __shared__ u64 memory[];
     u64* begins = memory;                     // [THREADS] where a segment lies, but for the positions before it
@@ -179,27 +183,30 @@ template <typename T> __device__ void count_tiles(const CommonArgs& a) {
     u32* middles = ends + THREADS;            // [THREADS] whose row it is of
     u32* labels = middles + THREADS;          // [KEPT]
     __shared__ u64 room[THREADS / 32];
-    __shared__ u32 turn, fill, last;
+    __shared__ u64 taken;
+    __shared__ u32 fill, last;
     __shared__ double bound;
     Best best = {values, labels, &fill, &bound, &last};
+    u64 all = (u64)(a.last - a.first) * a.parts;
     for (u32 i = threadIdx.x; i < a.tile; i += THREADS) counters[i] = 0;
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            turn = a.first + (u32)min(atomicAdd(a.next, 1ull), (u64)(a.last - a.first));
+            taken = atomicAdd(a.next, 1ull);
             fill = 0;
             bound = a.best ? -1.0 : a.least;
             last = NONE;
         }
         __syncthreads();
-        if (turn >= a.last) return;
-        u32 u = __ldg(a.rows + turn), name = __ldg(a.name + u);
+        if (taken >= all) return;
+        u32 part = (u32)(taken % a.parts), u = __ldg(a.rows + (a.first + taken / a.parts)), name = __ldg(a.name + u);
         u32 own = __ldg(a.degree + u);
         u64 from = __ldg(a.out_offsets + u), row = degree_of(a.out_offsets, u);
-        u64 start = a.starts ? __ldg(a.starts + (turn - a.first)) : (u64)(turn - a.first) * a.best;
+        u64 start = a.starts ? __ldg(a.starts + taken) : taken * a.best;
         u32 tiles = (u32)(((u64)a.active + a.tile - 1) / a.tile);
+        u32 begun = (u32)((u64)tiles * part / a.parts), ended = (u32)((u64)tiles * (part + 1) / a.parts);
         u64 edge = 0;
-        for (u32 k = 0; k < tiles; k++) {
+        for (u32 k = begun; k < ended; k++) {
             u32 low = (a.backward ? tiles - 1 - k : k) * a.tile;
             u32 high = (u32)min((u64)low + a.tile, (u64)a.active);
             u64 wedges = 0;
@@ -210,7 +217,7 @@ template <typename T> __device__ void count_tiles(const CommonArgs& a) {
                 if (w != NONE && w != u) {
                     u64 lower = __ldg(a.in_offsets + w), upper = __ldg(a.in_offsets + w + 1);
                     // Tiles are beside each other: one bound of a short row is that of the tile before.
-                    bool known = k > 0 && row <= THREADS;
+                    bool known = k > begun && row <= THREADS;
                     u64 end;
                     if (known && a.backward) {
                         end = edge;
@@ -231,10 +238,8 @@ template <typename T> __device__ void count_tiles(const CommonArgs& a) {
                 // A warp goes through positions beside each other.
                 u32 slice = ((u32)total + THREADS - 1) / THREADS * 32;
                 u32 stop = min((u32)total, (warp_id() + 1) * slice), segment = 0;
-                bool begun = false;
                 for (u32 p = warp_id() * slice + lane_id(); p < stop; p += 32) {
-                    if (!begun || ends[segment] <= p) segment = segment_of(ends, segment, p);
-                    begun = true;
+                    if (ends[segment] <= p) segment = segment_of(ends, segment, p);
                     u32 v = __ldg(a.in_columns + begins[segment] + p), over = middles[segment];
                     if (!a.loops || v != over) add(counters + (v - low), part_of<T>(a, over));
                 }
@@ -279,7 +284,7 @@ template <typename T> __device__ void count_tiles(const CommonArgs& a) {
                 a.values[start + i] = values[i];
             }
         }
-        if (threadIdx.x == 0) a.lengths[turn - a.first] = fill;
+        if (threadIdx.x == 0) a.lengths[taken] = fill;
     }
 }
 

@@ -32,7 +32,7 @@ device_arrays! {
         name: u32 = "places by id", |s| s.active;
         weight: u64 = "weights of nodes", |s| if s.weighed { s.active } else { 0 };
         rows: u32 = "rows", |s| s.rows;
-        lengths: u32 = "pairs of rows", |s| s.rows;
+        lengths: u32 = "pairs of rows", |s| s.rows.max(PARTS);
         starts: u64 = "places of rows", |s| s.starts;
         others: u32 = "others", |s| s.places;
         values: f64 = "values", |s| s.places.max(s.pairs);
@@ -43,6 +43,8 @@ device_arrays! {
 
 /// Kept pairs of a batch, unless one row may have more.
 const PLACES: usize = 1 << 24;
+/// Parts of a batch of few rows, whose tiles are dealt to several blocks.
+const PARTS: usize = 1 << 12;
 /// Pairs whose values are sought at a time.
 pub(super) const PAIRS: usize = 1 << 22;
 
@@ -50,7 +52,10 @@ impl Sizes {
     /// Of so many rows of a graph of so many labels with rows.
     pub fn of_rows(active: usize, measure: Measure, keep: Keep, rows: usize) -> Sizes {
         let (places, starts) = match keep {
-            Keep::Best(best) => (best.saturating_mul(rows.min((PLACES / best.max(1)).max(1))), 0),
+            Keep::Best(best) => {
+                let most = (PLACES / best.max(1)).max(1);
+                (best.saturating_mul(rows.max(PARTS).min(most)), 0)
+            }
             Keep::Least(_) => (active.saturating_mul(rows).min(PLACES.max(active)), rows),
         };
         Sizes { active, weighed: measure.weighs(), rows, places, starts, pairs: 0 }
@@ -89,6 +94,8 @@ pub(super) struct Workspace {
     tile: u32,
     arrays: Arrays,
     places: usize,
+    /// Parts of each row of the last batch.
+    parts: usize,
 }
 
 impl Workspace {
@@ -129,7 +136,8 @@ impl Workspace {
         }
         arrays.rows.upload_at(0, rows)?;
         device.wait()?;
-        Ok(Workspace { tiles, tables, pairs: both, tile, arrays, places: sizes.places })
+        let places = sizes.places;
+        Ok(Workspace { tiles, tables, pairs: both, tile, arrays, places, parts: 1 })
     }
 
     /// Kept pairs that a batch has room for.
@@ -145,12 +153,23 @@ impl Workspace {
     /// Queues the counting of some rows, the first of which has so many wedges. With `starts` all pairs of a least value are written,
     /// those of each row from its start on; else they are counted.
     pub fn launch(
-        &self,
+        &mut self,
         device: &CudaDevice,
         (graph, plan): (&DeviceGraph, &Plan),
         (rows, wedges): (Range<usize>, u64),
         (keep, starts): (Keep, Option<&[u64]>),
     ) -> Result<()> {
+        let few = wedges <= FEW;
+        let blocks = self.tiles.1.blocks as usize;
+        self.parts = match keep {
+            Keep::Best(best) if !few => {
+                let tiles = plan.active().div_ceil(self.tile as usize);
+                let room = PARTS.min(self.places / best) / rows.len();
+                // Tiles of hubs take longer than others.
+                tiles.min(4 * blocks / rows.len()).min(room).max(1)
+            }
+            _ => 1,
+        };
         let arrays = &self.arrays;
         arrays.next.clear()?;
         if let Some(starts) = starts {
@@ -185,8 +204,10 @@ impl Workspace {
             measure: plan.measure.code(),
             backward: u32::from(plan.measure.divides()),
             loops: u32::from(plan.loops),
+            parts: self.parts as u32,
+            unused: 0,
         };
-        let (function, shape) = if wedges <= FEW { self.tables } else { self.tiles };
+        let (function, shape) = if few { self.tables } else { self.tiles };
         device.launch(function, Launch { blocks: device.blocks(shape.blocks), ..shape }, &args)
     }
 
@@ -196,19 +217,13 @@ impl Workspace {
     }
 
     /// What the last batch of so many rows has kept.
-    pub fn batch(&self, rows: usize, keep: Keep) -> Result<Batch> {
-        let counts = self.counts(rows)?;
+    pub fn batch(&self, plan: &Plan, rows: usize, keep: Keep) -> Result<Batch> {
+        let counts = self.counts(rows * self.parts)?;
         let pairs: usize = counts.iter().map(|count| *count as usize).sum();
-        let all = if let Keep::Best(best) = keep { rows * best } else { pairs };
+        let all = if let Keep::Best(best) = keep { counts.len() * best } else { pairs };
         let (others, values) = (self.arrays.others.part(0..all)?, self.arrays.values.part(0..all)?);
         let Keep::Best(best) = keep else { return Ok(Batch { counts, others, values }) };
-        let mut kept = Batch { counts, ..Batch::default() };
-        for (row, count) in kept.counts.iter().enumerate() {
-            let own = row * best..row * best + *count as usize;
-            kept.others.extend(&others[own.clone()]);
-            kept.values.extend(&values[own]);
-        }
-        Ok(kept)
+        Ok(best_of_parts(&plan.name, (&counts, &others, &values), (self.parts, best)))
     }
 
     /// Queues the values of some pairs.
@@ -241,5 +256,51 @@ impl Workspace {
     /// What that has found, of so many pairs.
     pub fn values(&self, pairs: usize) -> Result<Vec<f64>> {
         self.arrays.values.part(0..pairs)
+    }
+}
+
+/// The best of each row, from those of its parts, each of which has room for as many.
+fn best_of_parts(
+    name: &[u32],
+    (counts, others, values): (&[u32], &[u32], &[f64]),
+    (parts, best): (usize, usize),
+) -> Batch {
+    let mut kept = Batch::default();
+    for (row, counts) in counts.chunks(parts).enumerate() {
+        let places = counts.iter().enumerate().flat_map(|(part, count)| {
+            let first = (row * parts + part) * best;
+            first..first + *count as usize
+        });
+        let mut places: Vec<usize> = places.collect();
+        if parts > 1 {
+            places.sort_unstable_by(|a, b| {
+                let name = |place: usize| name[others[place] as usize];
+                values[*b].total_cmp(&values[*a]).then_with(|| name(*a).cmp(&name(*b)))
+            });
+            places.truncate(best);
+        }
+        kept.counts.push(places.len() as u32);
+        kept.others.extend(places.iter().map(|place| others[*place]));
+        kept.values.extend(places.iter().map(|place| values[*place]));
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_a_row_are_those_of_its_parts() {
+        // Labels in the order of their names: 3, 2, 1, 0.
+        let name = [3, 2, 1, 0];
+        // Two rows of two parts, of which two pairs each may be kept.
+        let others = [1, 2, 0, 3, 2, 9, 9, 9];
+        let values = [0.5, 0.25, 0.75, 0.5, 1.0, 9.0, 9.0, 9.0];
+        let found = best_of_parts(&name, (&[2, 2, 1, 0], &others, &values), (2, 2));
+        assert_eq!((found.counts, found.others), (vec![2, 1], vec![0, 3, 2]));
+        assert_eq!(found.values, [0.75, 0.5, 1.0]);
+        let found = best_of_parts(&name, (&[2, 1, 0, 0], &others, &values), (1, 2));
+        assert_eq!((found.counts, found.others), (vec![2, 1, 0, 0], vec![1, 2, 0]));
     }
 }

@@ -7,9 +7,10 @@
 //!
 //! **Idea.** A wedge is a node w in N(u) with an arc from v into w: it adds one to c(u, v), or the weight of w. Rows are counted one by
 //! one (Gustavson). On a GPU a warp counts a row of few wedges in a table in shared memory; any other row is counted by a block, tile
-//! after tile of the nodes, with a counter a node in shared memory. Where labels fall by degree, hubs fill the first tiles. Values of
-//! pairs with hubs are small if a measure divides by d: tiles then come in the other order, so that the best are found early and what
-//! comes after is below their bound. A host counts a row a thread, with a counter a node and a list of those that are not 0.
+//! after tile of the nodes, with a counter a node in shared memory, or, where there are few rows, by several blocks, each a part of the
+//! tiles. Where labels fall by degree, hubs fill the first tiles. Values of pairs with hubs are small if a measure divides by d: tiles
+//! then come in the other order, so that the best are found early and what comes after is below their bound. A host counts a row a
+//! thread, with a counter a node and a list of those that are not 0.
 //!
 //! **Numbers.** Counts are whole numbers. Weights are whole multiples of a power of two, the finest with which no sum overflows 64
 //! bits. So no order of additions matters, and bits are the same on any number of replicas, on hosts and GPUs.
@@ -20,7 +21,7 @@
 //! **Replicas.** Rows are dealt in slices of about as many wedges each, and nothing is exchanged. With `--merge redundant` each replica
 //! counts all.
 //!
-//! **Arrays.** `degree, name: [active] u32`; `weight: [active] u64` where there are weights; `rows, turns, lengths: [own rows] u32`;
+//! **Arrays.** `degree, name: [active] u32`; `weight: [active] u64` where there are weights; `rows, lengths: [own rows] u32`;
 //! `others: u32, values: f64, starts: u64` for a batch; each replica's own.
 //!
 //! **Source.** Gustavson, "Two fast algorithms for sparse matrices: multiplication and permuted transposition", ACM TOMS 4(3), 1978;

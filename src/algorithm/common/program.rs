@@ -245,7 +245,7 @@ impl Driver<'_> {
                 (Keep::Least(_), None) => {
                     Ok(Batch { counts: workspace.counts(many)?, ..Batch::default() })
                 }
-                _ => workspace.batch(many, keep),
+                _ => workspace.batch(plan, many, keep),
             },
             |(), (), beat| host::rows(plan, &labels[batch.clone()], keep, beat),
         )?;
