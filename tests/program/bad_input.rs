@@ -80,6 +80,19 @@ fn hive_bin(header: [i32; 3], indptr: &[i32], indices: &[i32], data: &[f32]) -> 
 }
 
 #[test]
+fn an_option_that_is_no_number_is_refused_by_other_workloads() {
+    for (line, parts) in [
+        ("run closeness --within nan", ["--within NaN", "0 or more"]),
+        ("run similar --threshold nan", ["--threshold NaN", "0"]),
+        ("run louvain --resolution nan", ["--resolution NaN", "above 0"]),
+        ("run ppr --sources 1 --epsilon nan", ["--epsilon NaN", "0"]),
+    ] {
+        let line = format!("{line} --graph chain.txt --devices host:2 --json out.json");
+        refused(&[("chain.txt", CHAIN)], (&line, &parts));
+    }
+}
+
+#[test]
 fn a_missing_file_is_refused() {
     refused(&[], ("run sssp --devices host --graph no/such.mtx", &["no/such.mtx", "no such file"]));
     refused(&[], ("run sssp --devices host --graph .", &["is a directory"]));

@@ -1602,7 +1602,9 @@ fn beside_libraries(archive: &str) -> String {
         let word = |name: &str| record[name].as_str().unwrap().to_string();
         let answers = match record["equal"].as_bool() {
             Some(true) => "equal",
-            Some(false) => panic!("{} of {} is another answer", record["workload"], record["graph"]),
+            Some(false) => {
+                panic!("{} of {} is another answer", record["workload"], record["graph"])
+            }
             None => "not compared",
         };
         let cells = [

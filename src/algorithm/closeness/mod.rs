@@ -43,6 +43,7 @@ use super::sssp::{self, Each, WHOLE, may_overflow, weights_are_whole};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Measured, Precision, RunOptions, Seeds};
+use crate::choice::number_or_none;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -105,6 +106,7 @@ pub struct ClosenessConfig {
     pub precision: Precision,
     /// Sources farther than this do not count, as if there were no path [default: all count].
     #[cfg_attr(feature = "cli", arg(long, value_name = "DISTANCE", allow_hyphen_values = true))]
+    #[serde(with = "number_or_none")]
     pub within: Option<f64>,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
