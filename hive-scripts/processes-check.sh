@@ -46,6 +46,7 @@ own_options() {
     hops | distances) echo "--sources connected:64:1 --targets first:1000" ;;
     geo) echo "--locate 0.5:1" ;;
     filter) echo "--elements 3000000" ;;
+    project) echo "--side 0,2,4,6,8" ;;
     sample) echo "--sources first:64" ;;
     ppr | cluster) echo "--sources connected:16:1 --epsilon 1e-4" ;;
     esac
@@ -56,6 +57,8 @@ options_of() {
     case $1:$2 in
     filter:"${graphs[0]}") echo "filter" ;;
     filter:* | bc:grid:*) return ;; # more than 2^1000 shortest paths
+    project:"${graphs[0]}") echo "project --graph chain:9" ;; # these are not bipartite
+    project:*) return ;;
     *) echo "$1 --graph $2" ;;
     esac
 }
@@ -144,7 +147,8 @@ since() { echo $((($(date +%s%N) - $1) / 1000000)); }
 runs_of() {
     case $2:$1 in
     host:*) echo 40 ;;
-    *:kcore | *:katz | *:geo | *:closeness | *:hops | *:distances | *:cdlp | *:louvain | *:leiden) echo 150 ;;
+    *x* | *0,0*) echo 20 ;; # processes take turns on a GPU
+    *:kcore | *:katz | *:geo | *:closeness | *:hops | *:distances | *:cdlp | *:louvain | *:leiden | *:similar) echo 150 ;;
     *:bc | *:pagerank | *:triangles) echo 800 ;;
     *) echo 3000 ;;
     esac
