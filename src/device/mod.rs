@@ -46,4 +46,4 @@ pub(crate) use recording::Recording;
 pub(crate) use shared::{Claimed, Hold, Managed, Part};
 pub(crate) use side::Side;
 pub(crate) use sort::{MAX_KEYS, SortKernels, Sorter};
-pub(crate) use vmm::{GRANULE, Mapped, Memory, Reservation, granules, reaches_all};
+pub(crate) use vmm::{Descriptor, GRANULE, Mapped, Memory, Reservation, granules, reaches_all};

@@ -8,9 +8,15 @@ use super::context::Context;
 use super::cuda_device::CudaDevice;
 use super::pool::{self, Claim};
 use crate::error::{Error, Result};
-use crate::processes::Descriptor;
 use cudarc::driver::sys;
 use std::sync::Arc;
+
+/// An open file, by which processes hand each other memory.
+#[cfg(unix)]
+pub(crate) type Descriptor = std::os::fd::OwnedFd;
+/// None on other systems.
+#[cfg(not(unix))]
+pub(crate) type Descriptor = std::convert::Infallible;
 
 /// Memory is mapped in multiples of so many bytes.
 pub(crate) const GRANULE: u64 = 2 << 20;

@@ -8,11 +8,11 @@ use crate::collective::{Cells, Element};
 use crate::collective::{Label, MAX_REPLICAS, Owner, SLICE_ALIGN, Split, Ticket};
 use crate::device::ArrayAddress;
 use crate::device::{
-    Claimed, CudaDevice, DeviceBuffer, GRANULE, Hold, Managed, Mapped, Memory as DeviceMemory,
-    Part, Reservation, granules, reaches_all,
+    Claimed, CudaDevice, Descriptor, DeviceBuffer, GRANULE, Hold, Managed, Mapped,
+    Memory as DeviceMemory, Part, Reservation, granules, reaches_all,
 };
 use crate::error::{Error, Result};
-use crate::processes::{Descriptor, Members, hand_over};
+use crate::processes::{Members, hand_over};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,15 +2,9 @@
 //! over links that only processes with the token have.
 
 use super::Members;
+use crate::device::Descriptor;
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
-
-/// An open file.
-#[cfg(unix)]
-pub(crate) type Descriptor = std::os::fd::OwnedFd;
-/// None on other systems.
-#[cfg(not(unix))]
-pub(crate) type Descriptor = std::convert::Infallible;
 
 /// Looks between two signs of life.
 const NAP: Duration = Duration::from_micros(200);

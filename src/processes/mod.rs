@@ -16,7 +16,7 @@ mod message;
 mod near;
 mod regroup;
 
-pub(crate) use descriptors::{Descriptor, hand_over};
+pub(crate) use descriptors::hand_over;
 pub(crate) use door::{Door, Newcomers};
 pub(crate) use host::place_of;
 pub(crate) use launcher::Process;
