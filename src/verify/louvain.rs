@@ -10,8 +10,8 @@ use crate::graph::Graph;
 /// Takes 24 bytes a node, and 24 for each pair of communities with arcs between them.
 ///
 /// # Errors
-/// [`Error::Verify`] names the wrong node of the lowest input id, or the two communities. [`Error::Input`] when the graph is not
-/// symmetric.
+/// [`crate::Error::Verify`] names the wrong node of the lowest input id, or the two communities. [`crate::Error::Input`] when the
+/// graph is not symmetric.
 pub fn louvain(graph: &Graph, found: ModulesFound, resolution: f64) -> Result<f64> {
     modules("louvain", graph, found, resolution, || Ok(()))
 }
