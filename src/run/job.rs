@@ -655,10 +655,14 @@ mod tests {
 
     #[test]
     fn a_memory_limit_is_checked_against_the_arrays_of_every_workload() {
-        let graph = Arc::new(generate::generate("geo:5000").unwrap());
         for workload in WORKLOADS {
-            let seeds = if workload.has_own_option("seeds") { "seeds = 'first:3'" } else { "" };
-            let text = format!("graph = 'geo:5000'\n{seeds}");
+            let (spec, own) = match workload {
+                one if one.has_own_option("seeds") => ("geo:5000", "seeds = 'first:3'"),
+                one if one.has_own_option("side") => ("chain:9", "side = '0,2,4,6,8'"),
+                _ => ("geo:5000", ""),
+            };
+            let graph = Arc::new(generate::generate(spec).unwrap());
+            let text = format!("graph = '{spec}'\n{own}");
             let job = match workload.form {
                 Form::Array => Job::on_array(workload, RunConfig::default()),
                 _ => Job::new(workload, toml::from_str(&text).unwrap(), graph.clone()),

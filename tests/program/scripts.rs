@@ -142,25 +142,32 @@ fn one_script_runs_every_workload() {
         assert_eq!(found, (&"yes".into(), &2.into()), "{place}");
         record["dataset"].as_str().unwrap().to_string()
     };
-    let run = |name: &str, args: &[&str]| {
+    let run_on = |graph: &str, name: &str, args: &[&str]| {
         let mut command = script(name, folder.path());
-        command.args(args).env("DATASETS", "rmat:6");
+        command.args(args).env("DATASETS", graph);
         command.env("HIVE_OPTIONS", "--runs 1 --verify").output().unwrap()
     };
+    let run = |name: &str, args: &[&str]| run_on("rmat:6", name, args);
     verified("10/vn__rmat6__GPU2.json", run("hive-vn-test.sh", &["out", "2"]));
     let place = "geo-10_spatial-1000/geo__rmat6__GPU2.json";
     verified(place, run("hive-geo-test.sh", &["out", "2"]));
     for app in workloads() {
-        // One that has no graph makes an array of a size of its own.
+        // One that has no graph makes an array of a size of its own, and one is for graphs of two sides.
+        let dataset = match app.as_str() {
+            "filter" => "array-1000",
+            "project" => "chain9",
+            _ => "rmat6",
+        };
         let (place, more) = match app.as_str() {
+            "project" => (format!("default/{app}__chain9__GPU2.json"), vec!["--side", "0,2,4,6,8"]),
             "geo" => (format!("default/{app}__rmat6__GPU2.json"), vec!["--locate", "0.5:1"]),
             "vn" => (format!("default/{app}__rmat6__GPU2.json"), vec!["--seeds", "0,1"]),
             "filter" => (format!("default/{app}__GPU2.json"), vec!["--elements", "1000"]),
             _ => (format!("default/{app}__rmat6__GPU2.json"), vec![]),
         };
         let args = [vec![app.as_str(), "out", "2"], more].concat();
-        let dataset = verified(&place, run("hive-test.sh", &args));
-        assert_eq!(dataset, if app == "filter" { "array-1000" } else { "rmat6" });
+        let graph = if dataset == "chain9" { "chain:9" } else { "rmat:6" };
+        assert_eq!(verified(&place, run_on(graph, "hive-test.sh", &args)), dataset);
     }
 }
 
