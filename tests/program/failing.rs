@@ -182,7 +182,8 @@ fn a_compiler_that_does_not_answer_is_none() {
 }
 
 /// Every function of the driver, NVRTC and NCCL that a run calls: its first calls, one in the middle, the last. All workloads on two
-/// replicas of a GPU, and one over NCCL and in two processes. `HIVE_FAIL_SECONDS` ends it earlier, after calls of a random choice.
+/// replicas of a GPU, and one over NCCL and in two processes. `HIVE_FAIL_SECONDS` ends it earlier, after calls of a random choice;
+/// `HIVE_FAIL_ONLY=nccl` asks only the questions with this in their options.
 #[test]
 fn every_call_to_a_gpu_fails_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,6 +203,8 @@ fn every_call_to_a_gpu_fails_once() {
     questions.extend([("pagerank", "cuda:0-1 --collective nccl --deadline 3", None)]);
     questions.extend([0, 1].map(|rank| ("sssp", "cuda:0x2 --deadline 3", Some(rank))));
     questions.retain(|(_, devices, _)| gpus() > 1 || !devices.contains("0-1"));
+    let only = std::env::var("HIVE_FAIL_ONLY").unwrap_or_default();
+    questions.retain(|(_, devices, _)| devices.contains(&only));
     // What each calls, how often, and its answer where two runs end with the same.
     let counted = |question: &(&'static str, &'static str, Option<usize>)| {
         let (workload, devices, rank) = *question;
