@@ -111,23 +111,88 @@ pub(super) fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count:
     }
 }
 
-/// Those are whose neighbours have gone elsewhere.
+/// Places in a piece of a row: 2^5.
+pub(super) const PIECE: u32 = 5;
+
+/// Whether a piece begins with an arc.
+#[lambda]
+pub(super) fn cuts(i: u64, source: Reads<u32>, at: Reads<u32>) -> bool {
+    let place = i as u32 - at[source[i]];
+    place & 31_u32 == 0_u32
+}
+
+/// The arc at a place of the pieces that are chosen; `arcs` where there is none.
+#[device]
+pub(super) fn arc_of(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+) -> u64 {
+    let first = pieces[chosen[i >> 5_u32]] as u64;
+    let arc = first + (i & 31_u64);
+    if arc >= arcs || source[arc] != source[first] {
+        return arcs;
+    }
+    arc
+}
+
+/// Whether a piece is of a node that went elsewhere.
+#[lambda]
+pub(super) fn moved(
+    i: u64,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    community: Reads<u32>,
+    kept: Reads<u32>,
+) -> bool {
+    let v = source[pieces[i]];
+    community[v] != kept[v]
+}
+
+/// Those are to be looked at whose neighbours have gone elsewhere.
 #[lambda]
 pub(super) fn wake(
     i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
     source: Reads<u32>,
+    arcs: u64,
     target: Reads<u32>,
     community: Reads<u32>,
-    kept: Reads<u32>,
     active: Writes<u32>,
 ) {
-    let there = community[source[i]];
-    if there == kept[source[i]] {
-        return;
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e < arcs && community[target[e]] != community[source[e]] {
+        active[target[e]] = 1_u32;
     }
-    if community[target[i]] != there {
-        active[target[i]] = 1_u32;
+}
+
+/// What the nodes that moved add to the weight of the arcs between communities, those to them included.
+#[lambda]
+pub(super) fn cut_more(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    community: Reads<u32>,
+    kept: Reads<u32>,
+) -> u64 {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
+        return 0_u64;
     }
+    let u = source[e];
+    let v = target[e];
+    let is_cut = (community[u] != community[v]) as u64;
+    let was_cut = (kept[u] != kept[v]) as u64;
+    // The arc back is not looked at where its source stayed.
+    let ways = 1_u64 + (community[v] == kept[v]) as u64;
+    (is_cut - was_cut) * ways * weight[e]
 }
 
 /// Each node is a community.
@@ -220,59 +285,92 @@ pub(super) fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count:
     0_u64
 }
 
-/// Arcs out of the nodes that move count for the communities that they lead to.
+/// Whether a piece is of a node that moves.
 #[lambda]
-pub(super) fn tally(
+pub(super) fn moves(
     i: u64,
+    pieces: Reads<u32>,
     source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    community: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
     active: Reads<u32>,
-    key: Writes<u64>,
-    sum: Writes<u64>,
     sweep: u64,
     turn: u32,
     turns: u32,
     replica: u32,
     replicas: u32,
+) -> bool {
+    let v = source[pieces[i]];
+    let resting: bool = rests(v, sweep, turn, turns, replica, replicas);
+    active[v] == 1_u32 && !resting
+}
+
+/// Empties the table of a row.
+#[lambda]
+pub(super) fn clear(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+    key: Writes<u64>,
+    sum: Writes<u64>,
 ) {
-    let from = source[i];
-    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e < arcs {
+        key[2_u64 * e] = 0_u64;
+        key[2_u64 * e + 1_u64] = 0_u64;
+        sum[2_u64 * e] = 0_u64;
+        sum[2_u64 * e + 1_u64] = 0_u64;
+    }
+}
+
+/// Arcs out of the nodes that move count for the communities that they lead to.
+#[lambda]
+pub(super) fn tally(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    community: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
+) {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
         return;
     }
-    let to = target[i];
-    if from == to {
-        return;
+    let from = source[e];
+    let to = target[e];
+    if from != to {
+        let place = claim(key, pair(from, community[to]), at[from], count[from]);
+        sum.add(place, weight[e]);
     }
-    let place = claim(key, pair(from, community[to]), at[from], count[from]);
-    sum.add(place, weight[i]);
 }
 
 /// The weight of the arcs to the own community.
 #[lambda]
 pub(super) fn stay(
     i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
     community: Reads<u32>,
     key: Reads<u64>,
     sum: Reads<u64>,
     at: Reads<u32>,
     count: Reads<u32>,
-    active: Reads<u32>,
     inner: Writes<u64>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
 ) {
-    let v = i as u32;
-    if active[i] == 0_u32 || rests(v, sweep, turn, turns, replica, replicas) {
-        return;
+    let first = pieces[chosen[i]];
+    let v = source[first];
+    if at[v] == first && (first as u64) < arcs {
+        inner[v] = found(key, sum, pair(v, community[v]), at[v], count[v]);
     }
-    inner[i] = found(key, sum, pair(v, community[i]), at[i], count[i]);
 }
 
 /// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
@@ -291,7 +389,10 @@ pub(super) fn shortened(gain: f64) -> u64 {
 #[lambda]
 pub(super) fn choose(
     i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
     source: Reads<u32>,
+    arcs: u64,
     target: Reads<u32>,
     community: Reads<u32>,
     key: Reads<u64>,
@@ -302,20 +403,15 @@ pub(super) fn choose(
     size: Reads<u32>,
     at: Reads<u32>,
     count: Reads<u32>,
-    active: Reads<u32>,
     best: Writes<u64>,
     factor: f64,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
 ) {
-    let from = source[i];
-    if active[from] == 0_u32 || rests(from, sweep, turn, turns, replica, replicas) {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
         return;
     }
-    let to = target[i];
+    let from = source[e];
+    let to = target[e];
     let here = community[from];
     let there = community[to];
     if from == to || here == there {
@@ -444,6 +540,42 @@ pub(super) fn room(
     }
 }
 
+/// Values that are added up by one.
+pub(super) const BLOCK: usize = 256;
+
+/// The sum of a block of values.
+#[lambda]
+pub(super) fn add_up(i: u64, values: Reads<u32>, length: u64, sums: Writes<u32>) {
+    let mut at = 256_u64 * i;
+    let end = length.min(at + 256_u64);
+    let mut all = 0_u32;
+    loop {
+        if at >= end {
+            break;
+        }
+        all += values[at];
+        at += 1_u64;
+    }
+    sums[i] = all;
+}
+
+/// The values of a block become what those before them add up to, from its start on.
+#[lambda]
+pub(super) fn run_up(i: u64, starts: Reads<u32>, length: u64, block: u64, values: Writes<u32>) {
+    let mut at = block * i;
+    let end = length.min(at + block);
+    let mut next = starts[i];
+    loop {
+        if at >= end {
+            break;
+        }
+        let one = values[at];
+        values[at] = next;
+        next += one;
+        at += 1_u64;
+    }
+}
+
 /// Arcs between communities.
 #[lambda]
 pub(super) fn join(
@@ -528,8 +660,15 @@ pub(super) struct Lambdas {
     pub back: Lambda<()>,
     pub begins: Lambda<()>,
     pub ends: Lambda<()>,
+    pub cuts: Lambda<bool>,
+    pub moves: Lambda<bool>,
+    pub moved: Lambda<bool>,
+    pub clear: Lambda<()>,
     pub wake: Lambda<()>,
+    pub cut_more: Lambda<u64>,
     pub room: Lambda<()>,
+    pub add_up: Lambda<()>,
+    pub run_up: Lambda<()>,
     pub apart: Lambda<()>,
     pub empty: Lambda<()>,
     pub tally: Lambda<()>,
@@ -561,8 +700,15 @@ impl Lambdas {
             back: back(),
             begins: begins(),
             ends: ends(),
+            cuts: cuts(),
+            moves: moves(),
+            moved: moved(),
+            clear: clear(),
             wake: wake(),
+            cut_more: cut_more(),
             room: room(),
+            add_up: add_up(),
+            run_up: run_up(),
             apart: apart(),
             empty: empty(),
             tally: tally(),
@@ -595,9 +741,25 @@ mod tests {
             return;
         }
         // Those that do more than to copy.
-        for lambda in [ends(), tally(), stay(), choose(), make(), join(), unpack()] {
+        for lambda in [
+            ends(),
+            add_up(),
+            run_up(),
+            wake(),
+            clear(),
+            tally(),
+            stay(),
+            choose(),
+            make(),
+            join(),
+            unpack(),
+        ] {
             lambda.compile("sm_90").unwrap();
         }
+        for lambda in [cuts(), moves(), moved()] {
+            lambda.compile("sm_90").unwrap();
+        }
+        cut_more().compile("sm_90").unwrap();
         arc_units().compile("sm_90").unwrap();
         list().compile("sm_90").unwrap();
         square().compile("sm_90").unwrap();

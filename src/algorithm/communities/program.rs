@@ -2,7 +2,8 @@
 
 use super::Level;
 use super::finish::{Measure, Search, Small};
-use super::lambdas::{Lambdas, heavy, keep, kept_heaviest, odd};
+use super::lambdas::{BLOCK, Lambdas, heavy, keep, kept_heaviest, odd};
+use super::pieces::Pieces;
 use super::refine_lambdas::RefineLambdas;
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
@@ -94,6 +95,10 @@ replicated_arrays! {
         count: Replicated<u32> = "lengths of rows", Gather, |s| s.nodes;
         rooms: Replicated<u32> = "rooms of next rows", Gather, |s| s.nodes;
         active: Replicated<u32> = "active nodes", Gather, |s| s.nodes;
+        /// Sums of rooms, of blocks of them and of blocks of these; and 0.
+        sums: Replicated<u32> = "sums of rooms", Gather, |s| s.nodes.div_ceil(BLOCK);
+        tops: Replicated<u32> = "sums of sums", Gather, |s| s.nodes.div_ceil(BLOCK * BLOCK);
+        zero: Replicated<u32> = "zero", Gather, |_| 1;
         /// `[n]` the weight of the arcs to the own community.
         inner: Replicated<u64> = "weight inside", Gather, |s| s.nodes;
         /// `[n]` the gain of the best move, above the community upside down.
@@ -120,6 +125,7 @@ pub(super) fn arrays(shape: &GraphShape, refines: bool, world: usize) -> Vec<Dev
     let mut all = State::list(sizes, world);
     all.push(DeviceArray::new::<u32>("list of pairs", sizes.arcs));
     all.push(DeviceArray::new::<u32>("list of communities", sizes.nodes));
+    all.extend(Pieces::arrays(sizes.nodes, sizes.arcs));
     all
 }
 
@@ -178,6 +184,7 @@ pub(super) fn program(
     let mut state = State::allocate(r, sizes)?;
     let pairs = r.queue("list of pairs", arcs)?;
     let names = r.queue("list of communities", nodes)?;
+    let pieces = Pieces::new(r, nodes, arcs)?;
     state.rank.assign(&(0..nodes as u32).map(|v| g.graph().rank(v)).collect::<Vec<_>>())?;
     let lambdas = Lambdas::new();
     let scale = scale(r, g, &lambdas, &mut state)?;
@@ -195,6 +202,7 @@ pub(super) fn program(
         state,
         pairs,
         names,
+        pieces,
         lambdas,
         refining: RefineLambdas::new(),
         nodes: 0,
@@ -255,6 +263,27 @@ fn weights(
     r.neighbor_reduce("weights", Over::nodes(g).whole(), &lambdas.arc_units, args, fold)
 }
 
+/// The rows of so many nodes of the next level begin where the rooms before them end.
+fn starts(r: &mut Replica, lambdas: &Lambdas, state: &mut State, nodes: usize) -> Result<()> {
+    let State { rooms, at, sums, tops, zero, .. } = state;
+    r.copy(rooms, at)?;
+    let blocks = nodes.div_ceil(BLOCK);
+    let up = |from: usize| Args::new().scalar("length", from as u64);
+    let args = up(nodes).reads("values", &*at).writes("sums", &mut *sums);
+    r.for_all("sums", Over::elements(blocks).whole(), &lambdas.add_up, args)?;
+    let args = up(blocks).reads("values", &*sums).writes("sums", &mut *tops);
+    r.for_all("tops", Over::elements(blocks.div_ceil(BLOCK)).whole(), &lambdas.add_up, args)?;
+    let (many, few) = (BLOCK as u64, blocks.div_ceil(BLOCK));
+    let args = up(few).scalar("block", few as u64).reads("starts", &*zero);
+    let args = args.writes("values", &mut *tops);
+    r.for_all("starts of tops", Over::elements(1).whole(), &lambdas.run_up, args)?;
+    let args = up(blocks).scalar("block", many).reads("starts", &*tops);
+    let args = args.writes("values", &mut *sums);
+    r.for_all("starts of sums", Over::elements(few).whole(), &lambdas.run_up, args)?;
+    let args = up(nodes).scalar("block", many).reads("starts", &*sums).writes("values", at);
+    r.for_all("starts of rows", Over::elements(blocks).whole(), &lambdas.run_up, args)
+}
+
 /// One run, to be repeated.
 pub(super) struct Driver<'a> {
     g: &'a Resident,
@@ -269,6 +298,7 @@ pub(super) struct Driver<'a> {
     pub state: State,
     pairs: Queue,
     names: Queue,
+    pub pieces: Pieces,
     pub lambdas: Lambdas,
     pub refining: RefineLambdas,
     /// Nodes and arcs of the level.
@@ -283,6 +313,7 @@ impl Run for Driver<'_> {
             self.begin(r, false)?;
             self.sweep(r, (0, 1))?;
             self.modularity(r)?;
+            self.cut_more(r)?;
             self.wake(r)?;
             if self.refines {
                 self.parts(r)?;
@@ -399,6 +430,12 @@ impl Driver<'_> {
     }
 
     pub(super) fn modularity(&self, r: &mut Replica) -> Result<f64> {
+        let cut = self.cut(r)?;
+        Ok(self.measure.modularity(cut, self.squares(r)?))
+    }
+
+    /// The weight of the arcs between communities.
+    fn cut(&self, r: &mut Replica) -> Result<u64> {
         let State { source, target, weight, community, .. } = &self.state;
         let args = Args::new()
             .reads("source", source)
@@ -406,19 +443,35 @@ impl Driver<'_> {
             .reads("weight", weight)
             .reads("community", community);
         let all = Over::elements(self.arcs).whole();
-        let cut = r.reduce("cut", all, &self.lambdas.between, args, MergeOp::Sum)?;
-        Ok(self.measure.modularity(cut, self.squares(r)?))
+        r.reduce("cut", all, &self.lambdas.between, args, MergeOp::Sum)
+    }
+
+    /// What the nodes that left what was kept add to that, modulo 2^64. Their pieces are chosen.
+    fn cut_more(&mut self, r: &mut Replica) -> Result<u64> {
+        let Driver { state, lambdas, pieces, .. } = self;
+        let State { source, target, weight, community, kept, .. } = state;
+        let args = Args::new().reads("community", community).reads("kept", kept);
+        pieces.choose(r, source, &lambdas.moved, args)?;
+        let args = pieces
+            .args(source)
+            .reads("target", target)
+            .reads("weight", weight)
+            .reads("community", community)
+            .reads("kept", kept);
+        r.reduce("cut more", pieces.over(), &lambdas.cut_more, args, MergeOp::Sum)
     }
 
     /// Moves nodes until a sweep gains little, and makes their communities the nodes of the next level; whether there are fewer.
     fn level(&mut self, r: &mut Replica, log: &mut Log) -> Result<bool> {
         let (nodes, arcs) = (self.nodes, self.arcs);
-        let mut last = self.modularity(r)?;
+        let mut cut = self.cut(r)?;
+        let mut last = self.measure.modularity(cut, self.squares(r)?);
         let (mut turns, mut sweep) = (TURNS, 0);
         let mut moved = false;
         while sweep < SWEEPS {
             operators((r, log, "step move"), |r| self.sweep(r, (sweep, turns)))?;
-            let now = self.modularity(r)?;
+            let cut_now = cut.wrapping_add(self.cut_more(r)?);
+            let now = self.measure.modularity(cut_now, self.squares(r)?);
             let merge = if self.dealt().1 == 1 { "none" } else { "max" };
             log.book("step move", (turns.into(), arcs as u64), (nodes as u64, arcs as u64), merge);
             (sweep, self.found.sweeps) = (sweep + 1, self.found.sweeps + 1);
@@ -438,7 +491,7 @@ impl Driver<'_> {
             operators((r, log, "step wake"), |r| self.wake(r))?;
             r.copy(&self.state.community, &mut self.state.kept)?;
             let gained = now - last;
-            last = now;
+            (last, cut) = (now, cut_now);
             if gained < LEAST_SWEEP {
                 break;
             }
@@ -459,22 +512,21 @@ impl Driver<'_> {
         Ok(self.nodes < nodes)
     }
 
-    /// Nodes whose neighbours have gone elsewhere are to be looked at.
+    /// Nodes whose neighbours have gone elsewhere are to be looked at. The pieces of those that went are chosen.
     fn wake(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, arcs, .. } = self;
+        let Driver { state, lambdas, pieces, .. } = self;
         r.fill("active nodes", &mut state.active, 0)?;
-        let args = Args::new()
-            .reads("source", &state.source)
+        let args = pieces
+            .args(&state.source)
             .reads("target", &state.target)
             .reads("community", &state.community)
-            .reads("kept", &state.kept)
             .writes("active", &mut state.active);
-        r.for_all("wake", Over::elements(*arcs).whole(), &lambdas.wake, args)
+        r.for_all("wake", pieces.over(), &lambdas.wake, args)
     }
 
     /// Where the arcs of each node are.
     fn rows(&mut self, r: &mut Replica) -> Result<()> {
-        let Driver { state, lambdas, arcs, .. } = self;
+        let Driver { state, lambdas, pieces, arcs, .. } = self;
         let State { source, at, count, .. } = state;
         let all = Over::elements(*arcs).whole();
         r.fill("starts of rows", at, 0)?;
@@ -486,7 +538,9 @@ impl Driver<'_> {
             .reads("at", at)
             .writes("count", count)
             .scalar("arcs", *arcs as u64);
-        r.for_all("ends of rows", all, &lambdas.ends, args)
+        r.for_all("ends of rows", all, &lambdas.ends, args)?;
+        let args = Args::new().reads("source", source).reads("at", at);
+        pieces.cut(r, *arcs, &lambdas.cuts, args)
     }
 
     /// The own part of the nodes of this level, and how many parts there are.
@@ -497,38 +551,33 @@ impl Driver<'_> {
     /// Every node moves once, or stays.
     fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
         let (replica, replicas) = self.dealt();
-        let Driver { state, lambdas, measure, nodes, arcs, .. } = self;
-        let (words, all) = (slots(*arcs), Over::elements(*nodes).whole());
-        let arcs = Over::elements(*arcs).whole();
-        let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
-        r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
+        let Driver { state, lambdas, pieces, measure, nodes, .. } = self;
         for turn in 0..turns {
             let when = Turn { sweep, turn, turns, dealt: (replica, replicas) };
-            let args = when
-                .args()
-                .reads("source", &state.source)
+            let args = when.args().reads("active", &state.active);
+            pieces.choose(r, &state.source, &lambdas.moves, args)?;
+            pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
+            let args = pieces
+                .args(&state.source)
                 .reads("target", &state.target)
                 .reads("weight", &state.weight)
                 .reads("community", &state.community)
                 .reads("at", &state.at)
                 .reads("count", &state.count)
-                .reads("active", &state.active)
                 .writes("key", &mut state.key)
                 .writes("sum", &mut state.sum);
-            r.for_all("tally", arcs, &lambdas.tally, args)?;
-            let args = when
-                .args()
+            r.for_all("tally", pieces.over(), &lambdas.tally, args)?;
+            let args = pieces
+                .args(&state.source)
                 .reads("community", &state.community)
                 .reads("key", &state.key)
                 .reads("sum", &state.sum)
                 .reads("at", &state.at)
                 .reads("count", &state.count)
-                .reads("active", &state.active)
                 .writes("inner", &mut state.inner);
-            r.for_all("stay", all, &lambdas.stay, args)?;
-            let args = when
-                .args()
-                .reads("source", &state.source)
+            r.for_all("stay", pieces.each(), &lambdas.stay, args)?;
+            let args = pieces
+                .args(&state.source)
                 .reads("target", &state.target)
                 .reads("community", &state.community)
                 .reads("key", &state.key)
@@ -539,10 +588,9 @@ impl Driver<'_> {
                 .reads("size", &state.size)
                 .reads("at", &state.at)
                 .reads("count", &state.count)
-                .reads("active", &state.active)
                 .writes("best", &mut state.best)
                 .scalar("factor", measure.factor());
-            r.for_all("choose", arcs, &lambdas.choose, args)?;
+            r.for_all("choose", pieces.over(), &lambdas.choose, args)?;
             if replicas > 1 {
                 r.merge(&mut state.best)?;
             }
@@ -552,7 +600,7 @@ impl Driver<'_> {
                 .writes("total", &mut state.total)
                 .writes("size", &mut state.size)
                 .writes("best", &mut state.best);
-            r.for_all("make", all, &lambdas.make, args)?;
+            r.for_all("make", Over::elements(*nodes).whole(), &lambdas.make, args)?;
         }
         Ok(())
     }
@@ -590,12 +638,7 @@ impl Driver<'_> {
             .reads("count", &state.count)
             .writes("rooms", &mut state.rooms);
         r.for_all("rooms", all, &lambdas.room, args)?;
-        let mut end = 0;
-        let before = |length: u32| {
-            end += length;
-            end - length
-        };
-        state.at.assign(&r.read(&state.rooms)?.into_iter().map(before).collect::<Vec<_>>())?;
+        starts(r, lambdas, state, count)?;
         std::mem::swap(&mut state.count, &mut state.rooms);
         let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
         r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;

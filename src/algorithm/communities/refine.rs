@@ -13,8 +13,7 @@
 //! The answer is the nodes of the last level. They are parts of parts, or pieces of communities, which are connected by definition.
 
 use super::Level;
-use super::program::{Driver, SWEEPS, State, TURNS, Turn, slots};
-use super::refine_lambdas::RefineLambdas;
+use super::program::{Driver, SWEEPS, State, TURNS, Turn};
 use crate::algorithm::frame::{Log, operators};
 use crate::collective::MergeOp;
 use crate::error::Result;
@@ -74,44 +73,42 @@ impl Driver<'_> {
             .writes("best", &mut state.best);
         r.for_all("parts", all, &refining.part, args)?;
         self.weigh(r)?;
-        let Driver { state, lambdas, refining, measure, nodes, arcs, .. } = self;
-        let all = Over::elements(*nodes).whole();
-        rest(r, state, refining, Over::elements(*arcs).whole())?;
-        r.copy(&state.rest, &mut state.inner)?;
-        let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
-        r.for_all("empty", Over::elements(slots(*arcs)).whole(), &lambdas.empty, args)?;
-        let arcs = Over::elements(*arcs).whole();
+        self.rest(r)?;
+        r.copy(&self.state.rest, &mut self.state.inner)?;
         // Other draws than those of sweeps.
         let sweep = SWEEPS + self.found.levels.len() as u32;
+        let Driver { state, lambdas, refining, pieces, measure, nodes, .. } = self;
+        let all = Over::elements(*nodes).whole();
         for turn in 0..PART_TURNS {
             let when = Turn { sweep, turn, turns: PART_TURNS, dealt: (replica, replicas) };
             let args = when
                 .args()
-                .reads("source", &state.source)
-                .reads("target", &state.target)
-                .reads("weight", &state.weight)
-                .reads("whole", &state.whole)
-                .reads("kept", &state.kept)
                 .reads("size", &state.size)
                 .reads("own", &state.own)
                 .reads("inner", &state.inner)
                 .reads("of_whole", &state.of_whole)
+                .scalar("factor", measure.factor());
+            pieces.choose(r, &state.source, &refining.asked, args)?;
+            pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
+            let args = pieces
+                .args(&state.source)
+                .reads("target", &state.target)
+                .reads("weight", &state.weight)
+                .reads("whole", &state.whole)
+                .reads("kept", &state.kept)
                 .reads("at", &state.at)
                 .reads("count", &state.count)
                 .writes("key", &mut state.key)
-                .writes("sum", &mut state.sum)
-                .scalar("factor", measure.factor());
-            r.for_all("tally of parts", arcs, &refining.tally_parts, args)?;
-            let args = when
-                .args()
-                .reads("source", &state.source)
+                .writes("sum", &mut state.sum);
+            r.for_all("tally of parts", pieces.over(), &refining.tally_parts, args)?;
+            let args = pieces
+                .args(&state.source)
                 .reads("target", &state.target)
                 .reads("whole", &state.whole)
                 .reads("kept", &state.kept)
                 .reads("key", &state.key)
                 .reads("sum", &state.sum)
                 .reads("own", &state.own)
-                .reads("inner", &state.inner)
                 .reads("of_whole", &state.of_whole)
                 .reads("rest", &state.rest)
                 .reads("total", &state.total)
@@ -119,11 +116,15 @@ impl Driver<'_> {
                 .reads("at", &state.at)
                 .reads("count", &state.count)
                 .writes("best", &mut state.best)
-                .scalar("factor", measure.factor());
-            r.for_all("choose a part", arcs, &refining.choose_part, args)?;
+                .scalar("factor", measure.factor())
+                .scalar("sweep", u64::from(sweep))
+                .scalar("turn", turn)
+                .scalar("turns", PART_TURNS);
+            r.for_all("choose a part", pieces.over(), &refining.choose_part, args)?;
             if replicas > 1 {
                 r.merge(&mut state.best)?;
             }
+            r.copy(&state.kept, &mut state.community)?;
             let args = Args::new()
                 .reads("own", &state.own)
                 .writes("kept", &mut state.kept)
@@ -131,7 +132,17 @@ impl Driver<'_> {
                 .writes("size", &mut state.size)
                 .writes("best", &mut state.best);
             r.for_all("join parts", all, &refining.join_parts, args)?;
-            rest(r, state, refining, arcs)?;
+            let args = Args::new().reads("community", &state.kept).reads("kept", &state.community);
+            pieces.choose(r, &state.source, &lambdas.moved, args)?;
+            let args = pieces
+                .args(&state.source)
+                .reads("target", &state.target)
+                .reads("weight", &state.weight)
+                .reads("whole", &state.whole)
+                .reads("before", &state.community)
+                .reads("kept", &state.kept)
+                .writes("rest", &mut state.rest);
+            r.for_all("rests less", pieces.over(), &refining.rest_less, args)?;
         }
         Ok(())
     }
@@ -194,17 +205,19 @@ impl Driver<'_> {
             .writes("few_found", &mut state.few_found);
         r.for_all("few communities", Over::elements(*arcs).whole(), &refining.few_kept, args)
     }
-}
 
-/// The weight of the arcs from each part to the rest of its community.
-fn rest(r: &mut Replica, state: &mut State, by: &RefineLambdas, arcs: Over) -> Result<()> {
-    r.fill("weights out of parts", &mut state.rest, 0)?;
-    let args = Args::new()
-        .reads("source", &state.source)
-        .reads("target", &state.target)
-        .reads("weight", &state.weight)
-        .reads("whole", &state.whole)
-        .reads("kept", &state.kept)
-        .writes("rest", &mut state.rest);
-    r.for_all("rests", arcs, &by.rest_of, args)
+    /// The weight of the arcs from each part to the rest of its community.
+    fn rest(&mut self, r: &mut Replica) -> Result<()> {
+        let Driver { state, refining, arcs, .. } = self;
+        let State { source, target, weight, whole, kept, rest, .. } = state;
+        r.fill("weights out of parts", rest, 0)?;
+        let args = Args::new()
+            .reads("source", source)
+            .reads("target", target)
+            .reads("weight", weight)
+            .reads("whole", whole)
+            .reads("kept", kept)
+            .writes("rest", rest);
+        r.for_all("rests", Over::elements(*arcs).whole(), &refining.rest_of, args)
+    }
 }

@@ -1,6 +1,6 @@
 //! What the refinement of communities does with an element: lambdas for GPUs and host.
 
-use super::lambdas::{claim, found, pair, rests, shortened};
+use super::lambdas::{arc_of, claim, found, pair, rests, shortened};
 use crate::operator::{Lambda, device, lambda};
 
 /// No part.
@@ -51,57 +51,74 @@ fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
     nodes != 1_u32 || rests(part, sweep, turn, turns, 0_u32, 1_u32)
 }
 
-/// Arcs out of the nodes that are asked count for the parts that they lead to.
+/// Whether a piece is of a node that is asked: alone, and of weight enough to the rest of its community.
 #[lambda]
-pub(super) fn tally_parts(
+pub(super) fn asked(
     i: u64,
+    pieces: Reads<u32>,
     source: Reads<u32>,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    whole: Reads<u32>,
-    kept: Reads<u32>,
     size: Reads<u32>,
     own: Reads<u64>,
     inner: Reads<u64>,
     of_whole: Reads<u64>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    key: Writes<u64>,
-    sum: Writes<u64>,
     factor: f64,
     sweep: u64,
     turn: u32,
     turns: u32,
     replica: u32,
     replicas: u32,
+) -> bool {
+    let v = source[pieces[i]];
+    if size[v] != 1_u32 || rests(v, sweep, turn, turns, replica, replicas) {
+        return false;
+    }
+    let loose: bool = is_loose(inner[v], own[v], of_whole[v], factor);
+    !loose
+}
+
+/// Arcs out of the nodes that are asked count for the parts that they lead to.
+#[lambda]
+pub(super) fn tally_parts(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    whole: Reads<u32>,
+    kept: Reads<u32>,
+    at: Reads<u32>,
+    count: Reads<u32>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
 ) {
-    let from = source[i];
-    let to = target[i];
-    if from == to || whole[from] != whole[to] || size[from] != 1_u32 {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
         return;
     }
-    if rests(from, sweep, turn, turns, replica, replicas) {
-        return;
+    let from = source[e];
+    let to = target[e];
+    if from != to && whole[from] == whole[to] {
+        let place = claim(key, pair(from, kept[to]), at[from], count[from]);
+        sum.add(place, weight[e]);
     }
-    if is_loose(inner[from], own[from], of_whole[from], factor) {
-        return;
-    }
-    let place = claim(key, pair(from, kept[to]), at[from], count[from]);
-    sum.add(place, weight[i]);
 }
 
 /// The best part for the nodes that are asked: of those that weigh enough to the rest, and of which no node is asked in this turn.
 #[lambda]
 pub(super) fn choose_part(
     i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
     source: Reads<u32>,
+    arcs: u64,
     target: Reads<u32>,
     whole: Reads<u32>,
     kept: Reads<u32>,
     key: Reads<u64>,
     sum: Reads<u64>,
     own: Reads<u64>,
-    inner: Reads<u64>,
     of_whole: Reads<u64>,
     rest: Reads<u64>,
     total: Reads<u64>,
@@ -113,18 +130,14 @@ pub(super) fn choose_part(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
 ) {
-    let from = source[i];
-    let to = target[i];
-    if from == to || whole[from] != whole[to] || size[from] != 1_u32 {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
         return;
     }
-    if rests(from, sweep, turn, turns, replica, replicas) {
-        return;
-    }
-    if is_loose(inner[from], own[from], of_whole[from], factor) {
+    let from = source[e];
+    let to = target[e];
+    if from == to || whole[from] != whole[to] {
         return;
     }
     let there = kept[to];
@@ -166,6 +179,38 @@ pub(super) fn join_parts(
     // Nobody joins a part whose node is asked: these are written here alone.
     total[i] = 0_u64;
     size[i] = 0_u32;
+}
+
+/// Corrects the weight from parts to the rest of their communities, for the nodes that joined others.
+#[lambda]
+pub(super) fn rest_less(
+    i: u64,
+    chosen: Reads<u32>,
+    pieces: Reads<u32>,
+    source: Reads<u32>,
+    arcs: u64,
+    target: Reads<u32>,
+    weight: Reads<u64>,
+    whole: Reads<u32>,
+    before: Reads<u32>,
+    kept: Reads<u32>,
+    rest: Writes<u64>,
+) {
+    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
+    if e >= arcs {
+        return;
+    }
+    let from = source[e];
+    let to = target[e];
+    if from == to || whole[from] != whole[to] {
+        return;
+    }
+    if kept[from] != kept[to] {
+        rest.add(kept[from], weight[e]);
+    } else if kept[to] == before[to] {
+        // The arc back no longer leads out, and is not looked at.
+        rest.add(kept[to], 0_u64 - weight[e]);
+    }
 }
 
 /// The lowest node that each end of an arc inside a community knows to be of its piece.
@@ -242,9 +287,11 @@ pub(super) fn few_kept(i: u64, source: Reads<u32>, kept: Reads<u32>, few_found: 
 pub(super) struct RefineLambdas {
     pub part: Lambda<()>,
     pub rest_of: Lambda<()>,
+    pub asked: Lambda<bool>,
     pub tally_parts: Lambda<()>,
     pub choose_part: Lambda<()>,
     pub join_parts: Lambda<()>,
+    pub rest_less: Lambda<()>,
     pub reach: Lambda<()>,
     pub jump: Lambda<()>,
     pub differs: Lambda<u64>,
@@ -258,9 +305,11 @@ impl RefineLambdas {
         RefineLambdas {
             part: part(),
             rest_of: rest_of(),
+            asked: asked(),
             tally_parts: tally_parts(),
             choose_part: choose_part(),
             join_parts: join_parts(),
+            rest_less: rest_less(),
             reach: reach(),
             jump: jump(),
             differs: differs(),
@@ -281,10 +330,11 @@ mod tests {
             return;
         }
         let of_parts = [part(), rest_of(), tally_parts(), choose_part(), join_parts()];
-        let others = [reach(), jump(), first_part(), around(), few_kept()];
+        let others = [rest_less(), reach(), jump(), first_part(), around(), few_kept()];
         for lambda in of_parts.into_iter().chain(others) {
             lambda.compile("sm_90").unwrap();
         }
+        asked().compile("sm_90").unwrap();
         differs().compile("sm_90").unwrap();
     }
 }
