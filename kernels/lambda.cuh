@@ -254,9 +254,10 @@ struct Graph {  // @host
     __device__ __forceinline__ u64 in_degree(u64 v) const { return degree_in(in, v); }
     __device__ __forceinline__ Row edges(u64 v) const { return row(out, v); }
     __device__ __forceinline__ Row in_edges(u64 v) const { return row(in, v); }
-    // The arc at place `arc` of the rows forward, as in a random step of a walk.
-    __device__ __forceinline__ Edge edge(u64 v, u64 place) const {
-        Row all = edges(v);
+    // The arc at a place of a row: in a random step of a walk, or in a part of a long row.
+    __device__ __forceinline__ Edge edge(u64 v, u64 place) const { return placed(edges(v), v, place); }
+    __device__ __forceinline__ Edge in_edge(u64 v, u64 place) const { return placed(in_edges(v), v, place); }
+    __device__ __forceinline__ Edge placed(Row all, u64 v, u64 place) const {
         bool ok = inside(place, all.last - all.first, bad, argument);
         u64 arc = ok ? all.first + place : 0;
         u32 node = unchanged(ok ? all.rows.columns + arc : (const u32*)sink);

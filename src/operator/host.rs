@@ -459,12 +459,26 @@ impl<'a> GraphView<'a> {
     /// Arc number `place`, from 0 to [`GraphView::degree`] - 1, of those out of `v`, as in a step of a random walk.
     /// One that is not there is reported as a bad index, and is an arc from `v` to itself.
     pub fn edge(&self, v: usize, place: usize) -> Edge {
-        let row = self.rows(self.out, v);
-        let found = row.and_then(|(rows, row)| Some((rows, row.clone().nth(place)?)));
-        match found {
-            Some((rows, arc)) => edge_at(rows, arc, self.weighted),
-            None => {
-                self.faults.report(0, place, self.degree(v));
+        self.placed(self.rows(self.out, v), v, place)
+    }
+
+    /// Arc number `place`, from 0 to [`GraphView::in_degree`] - 1, of those into `v`: a part of a long row, say. One that is not
+    /// there is reported as a bad index, and is an arc from `v` to itself.
+    pub fn in_edge(&self, v: usize, place: usize) -> Edge {
+        self.placed(self.rows(self.into, v), v, place)
+    }
+
+    fn placed(
+        &self,
+        row: Option<(&Graph, std::ops::Range<usize>)>,
+        v: usize,
+        place: usize,
+    ) -> Edge {
+        let held = row.as_ref().map_or(0, |(_, row)| row.len());
+        match row {
+            Some((rows, row)) if place < held => edge_at(rows, row.start + place, self.weighted),
+            _ => {
+                self.faults.report(0, place, held);
                 Edge { node: v, arc: 0, weight: 1.0 }
             }
         }

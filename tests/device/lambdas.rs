@@ -139,6 +139,54 @@ fn rows_by_weight_can_be_left_at_the_first_arc_that_is_too_heavy() {
     }
 }
 
+#[lambda]
+fn by_place(g: GraphView, v: u32, off: Writes<u32>) {
+    let mut k = 0_u64;
+    for e in g.in_edges(v) {
+        let same = g.in_edge(v, k);
+        if same.node != e.node || same.arc != e.arc || same.weight != e.weight {
+            off[v] += 1;
+        }
+        k += 1;
+    }
+    if k != g.in_degree(v) {
+        off[v] += 1;
+    }
+}
+
+#[lambda]
+fn beyond(g: GraphView, v: u32, found: Writes<u32>) {
+    found[v] = g.in_edge(v, g.in_degree(v)).node;
+}
+
+#[test]
+fn arcs_into_a_node_are_found_by_their_places() {
+    for graph in [common::directed(500, 9, 4), common::grid(20, 30, true, 4)] {
+        let graph = Arc::new(graph);
+        for devices in fleets(&["host:1", "host:3"]) {
+            let fleet = open(&devices, CollectiveKind::Auto, FleetConfig::default());
+            let options = ResidentOptions { backward: true, ..ResidentOptions::default() };
+            let g = Arc::new(Resident::new(&fleet, graph.clone(), options).unwrap());
+            let own = g.clone();
+            let off = fleet.run(move |r| {
+                let mut off = r.node_array::<u32>("off", &own, MergeOp::Gather)?;
+                let args = Args::new().writes("off", &mut off);
+                r.for_all("by place", Over::nodes(&own).whole(), &by_place(), args)?;
+                r.read(&off)
+            });
+            assert!(off.unwrap().concat().iter().all(|off| *off == 0), "{devices:?}");
+            let told = fleet.run(move |r| {
+                let mut found = r.node_array::<u32>("found", &g, MergeOp::Gather)?;
+                let args = Args::new().writes("found", &mut found);
+                r.for_all("beyond", Over::nodes(&g).whole(), &beyond(), args)?;
+                r.read(&found)
+            });
+            let told = told.unwrap_err().to_string();
+            assert!(told.contains("lambda beyond") && told.contains("index"), "{told}");
+        }
+    }
+}
+
 #[test]
 fn random_lambdas_give_the_same_bits_on_the_host_and_on_gpus() {
     let graph = Arc::new(load("rmat:8").unwrap());

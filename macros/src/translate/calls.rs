@@ -99,19 +99,19 @@ impl Translator<'_> {
                 let cuda = format!("g.id({})", node.cuda);
                 Ok(Piece { ty: Type::Number(Number::U32), rust, cuda, order: node.order })
             }
-            "edge" => {
+            name @ ("edge" | "in_edge") => {
                 self.counted(call, 2)?;
                 let (node, place) = (self.index(&call.args[0])?, self.index(&call.args[1])?);
                 let order = together(span, &[node.order, place.order])?;
                 let (at, k) = (node.rust, place.rust);
-                let rust = quote_spanned!(span=> #graph.edge(#at, #k));
-                let cuda = format!("g.edge({}, {})", node.cuda, place.cuda);
+                let rust = quote_spanned!(span=> #graph.#method(#at, #k));
+                let cuda = format!("g.{name}({}, {})", node.cuda, place.cuda);
                 Ok(Piece { ty: Type::Edge, rust, cuda, order })
             }
             "edges" | "in_edges" => error(span, "rows belong to loops: for e in g.edges(v)"),
             _ => error(
                 method.span(),
-                "the graph has nodes(), arcs(), id(v), degree(v), in_degree(v), edges(v), in_edges(v) and edge(v, k)",
+                "the graph has nodes(), arcs(), id(v), degree(v), in_degree(v), edges(v), in_edges(v), edge(v, k) and in_edge(v, k)",
             ),
         }
     }
