@@ -530,8 +530,13 @@ def ppr(
     graph: Any,
     sources: _Nodes | None = None,
     *,
+    method: float | str | None = None,
     alpha: float | str | None = None,
     epsilon: float | str | None = None,
+    damping: float | str | None = None,
+    iterations: int | str | None = None,
+    tolerance: float | str | None = None,
+    weighted: bool | None = None,
     top_nodes: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:

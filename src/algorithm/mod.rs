@@ -87,7 +87,7 @@ pub use mst::{MstConfig, SpanningForest, mst};
 pub use options::{MergeMode, Precision, RunOptions};
 pub use pagerank::{Pagerank, PagerankConfig, pagerank};
 pub use paths::{Lengths, Paths};
-pub use ppr::{PersonalRanks, PprConfig, ppr};
+pub use ppr::{PersonalRanks, PprConfig, PprMethod, ppr};
 pub use project::{ProjectConfig, Projection, project};
 pub(crate) use registry::DEFAULT;
 pub use registry::{WORKLOADS, workload};

@@ -58,7 +58,7 @@ pub use louvain::louvain;
 pub use modularity::ModulesFound;
 pub use mst::{ForestFound, mst};
 pub use pagerank::{PagerankCheck, PagerankQuestion, pagerank};
-pub use ppr::{PprFound, ppr};
+pub use ppr::{PowerCheck, PowerFound, PowerQuestion, PprFound, ppr, ppr_by_power};
 pub use project::project;
 pub use pushing::PushQuestion;
 pub use sample::{SampleQuestion, sample};

@@ -1,10 +1,15 @@
-//! Checks personalised PageRank: pushes again, and sorts.
+//! Checks personalised PageRank: pushes again, and sorts, or iterates again.
+
+mod power;
+
+pub use power::{PowerCheck, PowerFound, PowerQuestion, ppr_by_power};
 
 use super::pushing::{PushQuestion, number, places, vector};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use rayon::prelude::*;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// What was found, a row a source and node.
 #[derive(Debug, Clone, Copy)]
@@ -25,42 +30,8 @@ pub struct PprFound<'a> {
 /// # Errors
 /// [`Error::Verify`] names the first row of the first wrong source, what is found there and what is right.
 pub fn ppr(graph: &Graph, question: PushQuestion, most: usize, found: PprFound) -> Result<usize> {
-    let wrong = |what: String| Err(Error::Verify(format!("ppr: {what}")));
-    let PprFound { source, node, value } = found;
-    if node.len() != source.len() || value.len() != source.len() {
-        let (sources, nodes, values) = (source.len(), node.len(), value.len());
-        return wrong(format!("{sources} sources, {nodes} nodes and {values} values of rows"));
-    }
-    // Rows of each source.
-    let (mut rows, mut at) = (Vec::new(), 0);
-    for own in question.sources {
-        let count = source[at..].iter().take_while(|other| *other == own).count();
-        rows.push(at..at + count);
-        at += count;
-    }
-    if let Some(other) = source.get(at) {
-        return wrong(format!("row {}: source {} is not next", at + 1, graph.id(*other)));
-    }
-    let off = rows.par_iter().enumerate().find_map_first(|(place, rows)| {
-        let own = || rows.clone().map(|at| (node[at], value[at]));
-        let bad = match own().find(|(node, value)| *node as usize >= graph.nodes() || *value <= 0.0)
-        {
-            Some((node, value)) => format!("node number {node} with {value:e}"),
-            None if rows.len() > most => format!("{} nodes of at most {most}", rows.len()),
-            None => {
-                let mut met = HashSet::new();
-                let twice = own().position(|(node, _)| !met.insert(node));
-                let rises =
-                    || own().zip(own().skip(1)).position(|(a, b)| a.1 < b.1).map(|at| at + 1);
-                let at = twice.or_else(rises)?;
-                format!("number {} comes twice, or has more than the one before", at + 1)
-            }
-        };
-        Some(format!("source {}: {bad}", graph.id(question.sources[place])))
-    });
-    if let Some(what) = off {
-        return wrong(what);
-    }
+    let PprFound { node, value, .. } = found;
+    let rows = rows(graph, question.sources, most, found)?;
     let places = places(graph, &question);
     let row = |at: Option<(u32, f64)>| match at {
         Some((node, value)) => format!("node {} with {value:e}", graph.id(node)),
@@ -89,4 +60,47 @@ pub fn ppr(graph: &Graph, question: PushQuestion, most: usize, found: PprFound) 
         Some(what) => wrong(what),
         None => Ok(places.len()),
     }
+}
+
+fn wrong<T>(what: String) -> Result<T> {
+    Err(Error::Verify(format!("ppr: {what}")))
+}
+
+/// The rows of each source: at most so many, with nodes that are there, none twice, and values above 0 that fall.
+fn rows(graph: &Graph, sources: &[u32], most: usize, found: PprFound) -> Result<Vec<Range<usize>>> {
+    let PprFound { source, node, value } = found;
+    if node.len() != source.len() || value.len() != source.len() {
+        let (sources, nodes, values) = (source.len(), node.len(), value.len());
+        return wrong(format!("{sources} sources, {nodes} nodes and {values} values of rows"));
+    }
+    let (mut rows, mut at) = (Vec::new(), 0);
+    for own in sources {
+        let count = source[at..].iter().take_while(|other| *other == own).count();
+        rows.push(at..at + count);
+        at += count;
+    }
+    if let Some(other) = source.get(at) {
+        return wrong(format!("row {}: source {} is not next", at + 1, graph.id(*other)));
+    }
+    let off = rows.par_iter().enumerate().find_map_first(|(place, rows)| {
+        let own = || rows.clone().map(|at| (node[at], value[at]));
+        // A NaN is not above 0.
+        let none = |(node, value): &(u32, f64)| {
+            *node as usize >= graph.nodes() || !value.is_finite() || *value <= 0.0
+        };
+        let bad = match own().find(none) {
+            Some((node, value)) => format!("node number {node} with {value:e}"),
+            None if rows.len() > most => format!("{} nodes of at most {most}", rows.len()),
+            None => {
+                let mut met = HashSet::new();
+                let twice = own().position(|(node, _)| !met.insert(node));
+                let rises =
+                    || own().zip(own().skip(1)).position(|(a, b)| a.1 < b.1).map(|at| at + 1);
+                let at = twice.or_else(rises)?;
+                format!("number {} comes twice, or has more than the one before", at + 1)
+            }
+        };
+        Some(format!("source {}: {bad}", graph.id(sources[place])))
+    });
+    off.map_or(Ok(rows), wrong)
 }

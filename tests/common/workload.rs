@@ -136,12 +136,22 @@ pub fn runs(name: &str, args: &[&str]) -> Ended {
 
 /// What a workload of undirected graphs writes, and records, of the graph with these edges in a file.
 pub fn answered(name: &str, edges: &str, rows: &[&str]) -> serde_json::Value {
+    answered_with(name, edges, &[], rows)
+}
+
+/// The same with more options.
+pub fn answered_with(
+    name: &str,
+    edges: &str,
+    options: &[&str],
+    rows: &[&str],
+) -> serde_json::Value {
     let folder = tempfile::tempdir().unwrap();
     let (graph, csv) = (folder.path().join("g.txt"), folder.path().join("answer.csv"));
     std::fs::write(&graph, edges).unwrap();
     let (graph, csv) = (graph.to_str().unwrap(), csv.to_str().unwrap());
     let args = ["--graph", graph, "--symmetrize", "--verify", "--output", csv, "--json", "-"];
-    let ended = runs(name, &args);
+    let ended = runs(name, &[&args, options].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let text = std::fs::read_to_string(csv).unwrap();
     let lines: Vec<&str> = text.lines().collect();

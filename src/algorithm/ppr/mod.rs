@@ -1,4 +1,4 @@
-//! Personalised PageRank for many sources, by push: the nodes of the highest values for each.
+//! Personalised PageRank for many sources, by push or by power iteration: the nodes of the highest values for each.
 //!
 //! **Definition.** For a source s, ppr(s) solves, with d(u) the number of arcs out of u,
 //!
@@ -6,15 +6,19 @@
 //! ppr(s)[v] = alpha [v = s] + (1 - alpha) sum over arcs u -> v of ppr(s)[u] / d(u)
 //! ~~~
 //!
-//! and a node without arcs out counts as one with a self loop alone. The answer is the approximation p of `push`, whose error at a node
-//! v is below epsilon d(v) on symmetric graphs, and of it the `top-nodes` nodes of the highest p\[v\] > 0 for each source: the highest
-//! first, of equal ones that of the lowest input id. A value is p\[v\] in units, rounded to f64. Weights do not count.
+//! By push, a node without arcs out counts as one with a self loop alone. The answer is the approximation p of `push`, whose error at a
+//! node v is below epsilon d(v) on symmetric graphs. Weights do not count. By power iteration, such a node counts as one with an arc to
+//! the source, and 1 - alpha is called damping; `power` has the equation with weights. On symmetric graphs both solve the same equation.
 //!
-//! **Idea, replicas, arrays.** Those of `push`. A host sorts the vectors of a batch.
+//! Of a vector the `top-nodes` nodes of the highest values above 0 are the answer: the highest first, of equal ones that of the lowest
+//! input id. A value is an integer of units of 2^-62, rounded to f64.
 //!
-//! **Source.** That of `push`; Jeh, Widom, "Scaling personalized web search", WWW 2003 (many sources).
+//! **Idea, replicas, arrays.** Those of `push` and `power`. A host sorts what is kept of the vectors of a batch.
+//!
+//! **Source.** That of `push`, and that of `power`; Jeh, Widom, "Scaling personalized web search", WWW 2003 (many sources).
 
 mod answer;
+mod power;
 
 use super::frame::ReplicaAnswer;
 use super::matrix::{is_dealt, parts};
@@ -22,15 +26,33 @@ use super::push::{self, Asked, Found, PushStart, Rule, Taken};
 use super::start::files_of;
 use super::workload::{Algorithm, Request, config, run};
 use super::{Measured, RunOptions, Seeds};
-use crate::choice::number;
+use crate::choice::{Choice, number};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, Prepared};
+use crate::words::words;
+use power::Solved;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
+
+/// The L1 distance of two iterations at which a source ends.
+const TOLERANCE: f64 = 1e-6;
+
+words!(
+    /// How vectors are found.
+    PprMethod, "--method" {
+        /// Nodes push what they have, while it is enough.
+        #[default]
+        Push = "push",
+        /// All nodes add up what their rows bring, again and again.
+        Power = "power",
+    }
+);
 
 /// The workload.
 pub struct PersonalPagerank;
@@ -44,14 +66,33 @@ pub struct PprConfig {
     /// [default: random:64:1, all of a graph of fewer nodes].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
     pub sources: Option<Seeds>,
-    /// Probability that a walk ends at a step, 0.001 to 0.999 [default: 0.15].
+    /// How vectors are found: push (from the source on, as far as --epsilon says) | power (iterations over all nodes, for many sources
+    /// at a time) [default: push].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub method: PprMethod,
+    /// Of push: probability that a walk ends at a step, 0.001 to 0.999 [default: 0.15].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub alpha: f64,
-    /// A node pushes while its residual is at least this for each of its arcs, 1e-10 to 1 [default: 1e-6].
+    /// Of push: a node pushes while its residual is at least this for each of its arcs, 1e-10 to 1 [default: 1e-6].
     #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
     #[serde(with = "number")]
     pub epsilon: f64,
+    /// Of power: the share of rank that follows arcs, 0 to 0.999; the rest restarts at the source [default: 0.85].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", allow_hyphen_values = true))]
+    #[serde(with = "number")]
+    pub damping: f64,
+    /// Of power: most iterations from a source, at least 1; with --tolerance 0 exactly as many [default: 100].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
+    pub iterations: u32,
+    /// Of power: a source ends when the L1 distance between its values of two iterations is at most X: auto (1e-6) | 0 (never) | a
+    /// number above 0 [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "X", allow_hyphen_values = true))]
+    pub tolerance: Choice<f64>,
+    /// Of power: follow arcs in proportion to their weights [default: all arcs alike].
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    pub weighted: bool,
     /// Most nodes that are kept of a source, those of the highest values, at least 1 [default: 100].
     #[cfg_attr(feature = "cli", arg(long, value_name = "K", allow_hyphen_values = true))]
     pub top_nodes: u32,
@@ -65,8 +106,38 @@ config!(PprConfig);
 
 impl Default for PprConfig {
     fn default() -> Self {
-        let run = RunOptions::default();
-        PprConfig { sources: None, alpha: 0.15, epsilon: 1e-6, top_nodes: 100, run }
+        PprConfig {
+            sources: None,
+            method: PprMethod::Push,
+            alpha: 0.15,
+            epsilon: 1e-6,
+            damping: 0.85,
+            iterations: 100,
+            tolerance: Choice::Auto,
+            weighted: false,
+            top_nodes: 100,
+            run: RunOptions::default(),
+        }
+    }
+}
+
+impl PprConfig {
+    /// Refuses an option of the other method.
+    fn check_method(&self) -> Result<()> {
+        let unset = PprConfig::default();
+        let of_push = (self.alpha, self.epsilon) != (unset.alpha, unset.epsilon);
+        let of_power = (self.damping, self.iterations, self.tolerance, self.weighted)
+            != (unset.damping, unset.iterations, unset.tolerance, unset.weighted);
+        match self.method {
+            PprMethod::Push if of_power => Err(Error::input(
+                "--method push with --damping, --iterations, --tolerance or --weighted: these are of power; leave them out, or use \
+                 --method power",
+            )),
+            PprMethod::Power if of_push => Err(Error::input(
+                "--method power with --alpha or --epsilon: these are of push; use --damping (1 - alpha) and --tolerance",
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -81,10 +152,14 @@ pub struct PersonalRanks {
     pub value: Vec<f64>,
     /// How many sources there are.
     pub sources: u64,
-    /// Most rounds of a source.
+    /// Most rounds of a source, or iterations.
     pub rounds: u64,
     /// Pushes of all sources together.
     pub pushes: u64,
+    /// By power iteration `[sources]` iterations from each source; else nothing.
+    pub iterations: Vec<u32>,
+    /// `[sources]` the L1 distance between the values of the last two of them.
+    pub changes: Vec<f64>,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -120,22 +195,40 @@ impl Algorithm for PersonalPagerank {
         "Personalised PageRank of many sources: the nodes that random walks from each end at";
     const EXAMPLES: [&'static str; 2] = [
         "hive run ppr --graph rmat:12 --sources random:16:1 --output ppr.csv",
-        "hive run ppr --graph web.mtx --sources 1,5 --epsilon 1e-8 --output near.csv",
+        "hive run ppr --graph web.mtx --sources 1,5 --method power --output near.csv",
     ];
     const FORM: Form = Form::General;
 
     fn check(config: &PprConfig) -> Result<()> {
         Rule::new(config.alpha, config.epsilon)?;
-        match config.top_nodes {
-            0 => Err(Error::input("--top-nodes 0: at least one is needed")),
-            _ => Ok(()),
+        let PprConfig { damping, iterations, .. } = *config;
+        let tolerance = config.tolerance.or(TOLERANCE);
+        let wrong = [
+            (
+                !(0.0..=0.999).contains(&damping),
+                format!("--damping {damping}: use 0 to 0.999, as in 0.85"),
+            ),
+            (iterations == 0, "--iterations 0: at least one is needed".into()),
+            (
+                !(tolerance >= 0.0 && tolerance.is_finite()),
+                format!("--tolerance {tolerance}: use 0 (never) or a number above"),
+            ),
+            (config.top_nodes == 0, "--top-nodes 0: at least one is needed".into()),
+        ];
+        match wrong.into_iter().find(|(wrong, _)| *wrong) {
+            Some((_, what)) => Err(Error::input(what)),
+            None => config.check_method(),
         }
     }
 
     fn start(config: &PprConfig, graph: &Graph) -> Result<PushStart> {
         let start = PushStart::new(&config.sources, (config.alpha, config.epsilon), graph)?;
         // 12 bytes a row from the replicas, 28 with those of the answer.
-        let rows = (config.top_nodes as usize).min(start.rule.touched(graph.nodes()));
+        let touched = match config.method {
+            PprMethod::Push => start.rule.touched(graph.nodes()),
+            PprMethod::Power => graph.nodes(),
+        };
+        let rows = (config.top_nodes as usize).min(touched);
         let rows = rows as u64 * start.sources.len() as u64;
         crate::memory::room("values of all sources", rows.saturating_mul(28))?;
         Ok(start)
@@ -159,34 +252,52 @@ impl Algorithm for PersonalPagerank {
 
     fn arrays(shape: &GraphShape, config: &PprConfig, world: usize) -> Vec<DeviceArray> {
         let sources = push::most_sources(&config.sources, shape.nodes as usize);
+        if config.method == PprMethod::Power {
+            return power::arrays(shape, (sources, config.weighted), world);
+        }
         push::arrays(shape, Rule::new(config.alpha, config.epsilon).ok(), sources, world)
     }
 
     fn solve(request: Request<Self>) -> Result<PersonalRanks> {
         let Request { fleet, graph, query, run, .. } = request;
-        let asked = Asked::new((fleet, graph), &query.start, parts(fleet.world(), run));
-        let (rows, run, dealt) = (graph.general(fleet)?, run.clone(), is_dealt(fleet, run));
-        let (own, most) = (query.graph.clone(), query.config.top_nodes as usize);
-        let program = move |r: &mut _| {
-            let take = |_: u32, vector: Vec<_>, beat: &(dyn Fn() + Sync)| {
-                beat();
-                highest(&own, vector, most)
+        let (own, dealt) = (query.graph.clone(), is_dealt(fleet, run));
+        let (rows, parts, sources) =
+            (graph.general(fleet)?, parts(fleet.world(), run), &query.start.sources);
+        let run = run.clone();
+        let (solved, mut measured) = if query.config.method == PprMethod::Power {
+            let asked = power::Asked::new((fleet, graph), (sources, parts), &query.config)?;
+            let program = move |r: &mut _| power::program(r, &rows, &asked, &run);
+            let (found, measured) = ReplicaAnswer::all(fleet.run(program)?);
+            (Solved::joined(fleet, found, dealt)?, measured)
+        } else {
+            let asked = Asked::new((fleet, graph), &query.start, parts);
+            let most = query.config.top_nodes as usize;
+            let program = move |r: &mut _| {
+                let take = |_: u32, vector: Vec<_>, beat: &(dyn Fn() + Sync)| {
+                    beat();
+                    highest(&own, vector, most)
+                };
+                push::program(r, &rows, &asked, &take, &run)
             };
-            push::program(r, &rows, &asked, &take, &run)
+            let (found, measured) = ReplicaAnswer::all(fleet.run(program)?);
+            let found = Found::joined(fleet, found, dealt)?;
+            (Solved { found, ..Solved::default() }, measured)
         };
-        let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);
-        let found = Found::joined(fleet, found, dealt)?;
-        let each = query.start.sources.iter().zip(found.lists());
+        let Solved { found, iterations, changes } = solved;
+        let each = sources.iter().zip(found.lists());
         let source = each.flat_map(|(source, nodes)| vec![*source; nodes.len()]).collect();
         measured.reached = found.nodes.len() as u64;
         measured.reached_arcs = found.arcs;
+        let numbers = |units: &[u64]| units.iter().map(|units| push::value(*units)).collect();
         Ok(PersonalRanks {
             source,
-            value: found.words.iter().map(|units| push::value(*units)).collect(),
+            value: numbers(&found.words),
             node: found.nodes,
-            sources: query.start.sources.len() as u64,
+            sources: sources.len() as u64,
             rounds: found.rounds,
             pushes: found.pushes,
+            iterations,
+            changes: numbers(&changes),
             measured,
         })
     }

@@ -44,4 +44,4 @@ mod rule;
 
 pub(super) use program::{Asked, Found, Taken, checked, program, value};
 pub use rule::PushStart;
-pub(super) use rule::{Rule, arrays, most_sources};
+pub(super) use rule::{ONE, Rule, arrays, most_sources};

@@ -65,7 +65,8 @@ pub(in crate::algorithm) struct Found {
 }
 
 impl Found {
-    fn add(&mut self, batch: (u64, u64, u64), taken: Vec<Taken>) {
+    /// What is kept of a batch, and its rounds, pushes and arcs.
+    pub fn add(&mut self, batch: (u64, u64, u64), taken: Vec<Taken>) {
         let (rounds, pushes, arcs) = batch;
         self.rounds = self.rounds.max(rounds);
         self.pushes += pushes;

@@ -9,7 +9,7 @@ use crate::layout::Prepared;
 use crate::layout::memory::{self, DeviceArray, GraphShape, total};
 
 /// 1, in units.
-pub(super) const ONE: u64 = 1 << 62;
+pub(in crate::algorithm) const ONE: u64 = 1 << 62;
 /// Sources where none are chosen.
 const SOURCES: u64 = 64;
 /// Most sources of a batch on a GPU, and on a host.
