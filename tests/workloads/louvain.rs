@@ -1,7 +1,9 @@
 //! Communities: the same on any number of replicas, of the modularity that the definition has, and those that were planted.
 
 use crate::common;
-use crate::common::{csv_of, graph_of, modularity, outcome, own, planted, solved, undirected};
+use crate::common::{
+    csv_of, graph_of, mixed, modularity, outcome, own, planted, rand_index, solved, undirected,
+};
 use hivegraph::algorithm::{MergeMode, Modules};
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
@@ -90,6 +92,17 @@ fn planted_communities_are_found() {
         let right: Vec<u32> = (0..group.len()).map(first).collect();
         let as_planted = right.iter().zip(&answer.communities).filter(|(a, b)| a == b).count();
         assert!(as_planted > group.len() * 98 / 100, "seed {seed}: {as_planted}");
+    }
+    // Small communities, and large ones, where many nodes move at once.
+    for (n, sizes) in [(2000, [20.0, 100.0]), (12_000, [200.0, 1000.0])] {
+        for seed in 0..3 {
+            let (graph, group) = mixed(n, sizes, 0.2, seed);
+            let graph = Arc::new(graph);
+            let answer: Modules = solved("louvain", &fleet, &graph, &RunConfig::default());
+            assert_eq!(answer.sweeps > 0, n > 2000, "{n} nodes, seed {seed}");
+            let alike = rand_index(&group, &answer.communities);
+            assert!(alike > 0.95, "{n} nodes, seed {seed}: {alike}");
+        }
     }
 }
 
