@@ -122,16 +122,14 @@ impl Default for PprConfig {
 }
 
 impl PprConfig {
-    /// Refuses an option of the other method.
+    /// Refuses an option of the other method. Sweeps give iterations and a tolerance to all workloads: push has no use for them.
     fn check_method(&self) -> Result<()> {
         let unset = PprConfig::default();
         let of_push = (self.alpha, self.epsilon) != (unset.alpha, unset.epsilon);
-        let of_power = (self.damping, self.iterations, self.tolerance, self.weighted)
-            != (unset.damping, unset.iterations, unset.tolerance, unset.weighted);
+        let of_power = (self.damping, self.weighted) != (unset.damping, unset.weighted);
         match self.method {
             PprMethod::Push if of_power => Err(Error::input(
-                "--method push with --damping, --iterations, --tolerance or --weighted: these are of power; leave them out, or use \
-                 --method power",
+                "--method push with --damping or --weighted: these are of power; leave them out, or use --method power",
             )),
             PprMethod::Power if of_push => Err(Error::input(
                 "--method power with --alpha or --epsilon: these are of push; use --damping (1 - alpha) and --tolerance",

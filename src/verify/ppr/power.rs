@@ -193,7 +193,9 @@ impl<'a> Map<'a> {
         let made = f64::from(one.iterations);
         // Each iteration passes on the share d of what earlier ones have rounded off.
         let growth = (1.0 - damping.powf(made)) / (1.0 - damping);
-        let absolute = 2.0 * growth * (self.graph.arcs() + 1) as f64 * UNIT;
+        // What nodes round off to units and to f64 comes to the source.
+        let lost = 2.0 * (self.graph.arcs() + 1) as f64 * UNIT + 4.0 * f64::EPSILON;
+        let absolute = growth * lost;
         let relative = made * (self.longest + 16) as f64 * f64::EPSILON;
         // In L1.
         let rounding = absolute + relative;
