@@ -60,15 +60,40 @@ pub struct RunOptions {
     pub trace: bool,
     /// Compare what all runs and all replicas end with.
     pub compare: bool,
+    /// Leave the arrays of the answer on the GPU of the first replica: `left` of the answer has them, and what the host has is
+    /// empty. On the host arrays are as always. Workloads that cannot refuse it.
+    pub leave: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { merge: MergeMode::Auto, runs: 1, warmup: 0, trace: false, compare: false }
+        RunOptions {
+            merge: MergeMode::Auto,
+            runs: 1,
+            warmup: 0,
+            trace: false,
+            compare: false,
+            leave: false,
+        }
     }
 }
 
 impl RunOptions {
+    /// Whether replicas each do a part of what may be done whole, as [`MergeMode::deals`]. What is left on one GPU is made there.
+    pub(crate) fn deals(&self, world: usize, little: bool) -> bool {
+        !self.leave && self.merge.deals(world, little)
+    }
+
+    /// Refuses an `option` whose values the host finds, where values are left on a GPU.
+    pub(crate) fn refuse_left(&self, option: Option<&str>) -> Result<()> {
+        match option.filter(|_| self.leave) {
+            Some(option) => Err(Error::input(format!(
+                "{option} is found on the host, and the answer is to be left on the device; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses what makes no sense.
     pub(crate) fn check(&self) -> Result<()> {
         match self.runs {

@@ -3,6 +3,7 @@
 //! A workload implements [`Algorithm`] and [`Answer`] with types of its own. [`Workload`] is the same without types, as
 //! the registry holds it: configs are maps of JSON values there, by the names that flags and files use.
 
+use super::left::LeftColumn;
 use super::measure::Measured;
 use super::options::RunOptions;
 use super::paths::Paths;
@@ -99,6 +100,8 @@ pub trait Algorithm: Sized + Send + Sync + 'static {
     const FORM: Form;
     /// What `--top K` lists, as in `the nodes of the highest rank`; `None` where there is no ranking.
     const RANKS: Option<&'static str> = None;
+    /// Whether its answer can be left on a GPU ([`RunOptions::leave`]).
+    const LEAVES: bool = false;
     /// Files of kernels that nearly every run on a GPU needs in the first of their variants, which are compiled ahead.
     const KERNELS: &'static [&'static str] = &[];
 
@@ -233,6 +236,9 @@ impl<A: Algorithm> Query<A> {
         prepare: PrepareOptions,
     ) -> Result<Query<A>> {
         config.run().check()?;
+        if config.run().leave && !A::LEAVES {
+            return Err(Error::input(format!("{} leaves no answer on a device", A::NAME)));
+        }
         A::check(&config)?;
         let start = A::start(&config, &graph)?;
         Ok(Query { config, graph, prepare, start })
@@ -317,6 +323,11 @@ pub trait Answer<A: Algorithm<Answer = Self>>: Send + Sync + Sized + 'static {
     /// What was found, as rows: one a node, where there are nodes.
     fn table(&self, query: &Query<A>) -> Table<'_>;
 
+    /// The columns that were left on a GPU, by the names that they have in the table, which then is empty.
+    fn left(&self, _query: &Query<A>) -> Vec<LeftColumn> {
+        Vec::new()
+    }
+
     /// Has it checked independently: [`crate::Error::Verify`] for a wrong answer.
     fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked>;
 }
@@ -348,6 +359,8 @@ pub struct Workload {
     pub form: Form,
     /// What `--top K` lists.
     pub ranks: Option<&'static str>,
+    /// Whether its answer can be left on a GPU.
+    pub leaves: bool,
     /// Files of kernels that are worth compiling ahead.
     pub(crate) kernels: &'static [&'static str],
     /// The rest, with configs as maps.
@@ -364,6 +377,7 @@ impl Workload {
             examples: A::EXAMPLES,
             form: A::FORM,
             ranks: A::RANKS,
+            leaves: A::LEAVES,
             kernels: A::KERNELS,
             of: &Entry::<A>(std::marker::PhantomData),
         }
@@ -619,6 +633,7 @@ pub trait AnyAnswer: Send + Sync {
     fn ranking(&self, k: usize) -> Option<String>;
     fn paths(&self) -> Option<Paths>;
     fn table(&self) -> Table<'_>;
+    fn left(&self) -> Vec<LeftColumn>;
     fn verify(&self, by: &Checker) -> Result<Checked>;
     /// The workload's own answer.
     fn own(&self) -> &dyn Any;
@@ -682,6 +697,10 @@ impl<A: Algorithm> AnyAnswer for Answered<A> {
 
     fn table(&self) -> Table<'_> {
         self.answer.table(&self.query)
+    }
+
+    fn left(&self) -> Vec<LeftColumn> {
+        self.answer.left(&self.query)
     }
 
     fn verify(&self, by: &Checker) -> Result<Checked> {

@@ -181,6 +181,14 @@ impl<T: Element> Replicated<T> {
         }
     }
 
+    /// The copy on a device, which is then its holder's; `None` on the host.
+    pub(crate) fn into_buffer(self) -> Option<DeviceBuffer<T>> {
+        match self.data {
+            Data::Host(_) => None,
+            Data::Cuda(buffer) => Some(buffer),
+        }
+    }
+
     /// Where element 0 is in the memory of the replica's GPU, `None` on the host: for other libraries that look at the values
     /// between two steps, as long as the array is there.
     pub fn device_address(&self) -> Option<u64> {

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cudarc::driver::sys;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -212,13 +213,68 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// [`DeviceBuffer::to_vec`] of the elements in `range`.
     pub(crate) fn part(&self, range: Range<usize>) -> Result<Vec<T>> {
+        self.within(&range)?;
+        let mut values = crate::memory::zeros("a copy of a device array", range.len())?;
+        self.read(range.start, &mut values)?;
+        Ok(values)
+    }
+
+    /// A copy in host memory of elements that nothing writes any more, made on any thread and whatever has become of the replica.
+    pub(crate) fn part_of_finished(&self, range: Range<usize>) -> Result<Vec<T>> {
+        let from = self.within(&range)?;
+        let mut values: Vec<T> = crate::memory::zeros("a copy of a device array", range.len())?;
+        let (_entered, bytes) = (self.enter()?, range.len() * size_of::<T>());
+        if bytes > 0 {
+            // SAFETY: elements that the array has, to as many of a vector; the call returns when they are there.
+            let status = unsafe { sys::cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), from, bytes) };
+            self.context().check("cuMemcpyDtoH", status)?;
+        }
+        Ok(values)
+    }
+
+    /// The same in an array of its own on the same GPU.
+    pub(crate) fn copy_of_finished(&self, range: Range<usize>) -> Result<DeviceBuffer<T>> {
+        let (from, length) = (self.within(&range)?, range.len());
+        let (_entered, bytes) = (self.enter()?, length * size_of::<T>());
+        let pointer = pool::take(self.context(), "a copy of a device array", bytes + SPARE)?;
+        let (stream, zeroed_ahead, kind) =
+            (self.stream.clone(), AtomicBool::new(false), PhantomData);
+        let copy = DeviceBuffer { stream, pointer, length, zeroed_ahead, kind };
+        if bytes > 0 {
+            // SAFETY: elements that the array has, to a new one of as many on the same GPU, which is current.
+            let status = unsafe { sys::cuMemcpyDtoD_v2(pointer, from, bytes) };
+            self.context().check("cuMemcpyDtoD", status)?;
+            // SAFETY: the context is current.
+            self.context().check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })?;
+        }
+        Ok(copy)
+    }
+
+    /// The device address of the first of these elements, where the array has them.
+    fn within(&self, range: &Range<usize>) -> Result<u64> {
         if range.start > range.end || range.end > self.length {
             let held = self.length;
             return Err(Error::machine(format!("elements {range:?} of an array of {held}; a bug")));
         }
-        let mut values = crate::memory::zeros("a copy of a device array", range.len())?;
-        self.read(range.start, &mut values)?;
-        Ok(values)
+        Ok(self.pointer + (range.start * size_of::<T>()) as u64)
+    }
+
+    /// The same memory as words of eight bytes, or of four where elements are not of eight.
+    pub(crate) fn into_words(self) -> std::result::Result<DeviceBuffer<u64>, DeviceBuffer<u32>> {
+        match size_of::<T>() {
+            8 => Ok(self.recast()),
+            _ => Err(self.recast()),
+        }
+    }
+
+    /// The same memory as elements of another type.
+    fn recast<U: Pod>(self) -> DeviceBuffer<U> {
+        let whole = ManuallyDrop::new(self);
+        let length = whole.length * size_of::<T>() / size_of::<U>();
+        let zeroed_ahead = AtomicBool::new(whole.zeroed_ahead.load(Ordering::Relaxed));
+        // SAFETY: the stream is moved out of a value that is not dropped and not used again.
+        let stream = unsafe { std::ptr::read(&whole.stream) };
+        DeviceBuffer { stream, pointer: whole.pointer, length, zeroed_ahead, kind: PhantomData }
     }
 
     /// Waits for the stream and copies the elements from `first` on out.

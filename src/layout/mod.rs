@@ -17,7 +17,7 @@ pub(crate) use on_device::prefix_sums;
 pub use prepared::{Layouts, Prepared};
 pub(crate) use resident::most_slices;
 pub use resident::{NodeOrder, Resident, ResidentOptions, RowOrder};
-pub(crate) use rows::{DeviceGraph, DeviceRows};
+pub(crate) use rows::{DeviceGraph, DeviceRows, ToNodes};
 pub use tiles::TileFacts;
 pub use topology::Columns;
 pub(crate) use topology::{ColumnRows, RowView, SHORT_ROW, TopologyRows};

@@ -1,13 +1,13 @@
 //! Rows of columns on a device, a copy a replica or once over all GPUs.
 
 use crate::collective::Split;
-use crate::device::DeviceBuffer;
+use crate::device::{CudaDevice, DeviceBuffer};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Placed, Replica, VmmArray};
 use crate::graph::Graph;
 use bytemuck::Pod;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Whether offsets into so many arcs are 64-bit words on a device.
 pub(super) fn is_wide(arcs: u64) -> bool {
@@ -120,6 +120,33 @@ impl DeviceGraph {
     pub fn options(&self) -> [String; 1] {
         [format!("-DHIVE_WIDE={}", u32::from(self.wide))]
     }
+}
+
+/// `[n]` labels of nodes on the GPU of the first replica of this process, which leaves answers there in the order of nodes. The
+/// first of these makes it.
+#[derive(Default)]
+pub(crate) struct LabelsOnDevice(OnceLock<DeviceBuffer<u32>>);
+
+impl LabelsOnDevice {
+    /// Its address on `device`; 0 where labels are nodes.
+    pub fn address(&self, device: &CudaDevice, label_of: Option<&[u32]>) -> Result<u64> {
+        let Some(label_of) = label_of else { return Ok(0) };
+        if let Some(there) = self.0.get() {
+            return Ok(there.pointer());
+        }
+        let made = device.alloc::<u32>("labels of nodes", label_of.len())?;
+        made.upload(label_of)?;
+        Ok(self.0.get_or_init(|| made).pointer())
+    }
+}
+
+/// How answers come from the order of labels into that of the graph's `nodes`.
+pub(crate) struct ToNodes<'a> {
+    pub nodes: usize,
+    /// `[nodes]`, where labels are not nodes.
+    pub label_of: Option<&'a [u32]>,
+    /// The same on the GPU.
+    pub on_device: &'a LabelsOnDevice,
 }
 
 /// What the replicas of this process hold on their devices; nothing on the host.

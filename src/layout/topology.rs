@@ -4,7 +4,7 @@
 mod once;
 
 use super::on_device::{self, Made, MadeRows, Wanted};
-use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, is_wide};
+use super::rows::{Copies, DeviceGraph, DeviceRows, HostRows, LabelsOnDevice, ToNodes, is_wide};
 use super::weighted_rows::{self as layout, Labels};
 use super::{Layout, Placement, PrepareOptions, PrepareReport};
 use crate::collective::Split;
@@ -26,6 +26,8 @@ pub(crate) struct TopologyRows {
     /// Chunks of about equal in-arcs, over the active nodes.
     pub in_chunks: Split,
     pub report: PrepareReport,
+    labels: LabelsOnDevice,
+    reachable: OnceLock<u64>,
     devices: Copies<DeviceGraph>,
 }
 
@@ -489,12 +491,26 @@ impl TopologyRows {
             prepare_ms: columns.ms,
             bytes_per_replica: devices.most_bytes().unwrap_or(host),
         };
-        TopologyRows { graph, columns, chunks, in_chunks, report, devices }
+        let (labels, reachable) = (LabelsOnDevice::default(), OnceLock::new());
+        TopologyRows { graph, columns, chunks, in_chunks, report, labels, reachable, devices }
     }
 
     /// Whether arcs are at their owners only.
     pub fn sharded(&self) -> bool {
         self.report.placement == Placement::Sharded
+    }
+
+    /// Nodes with an in-arc.
+    pub fn reachable(&self) -> u64 {
+        let into = &self.columns.in_rows().offsets;
+        let count = || into.windows(2).filter(|pair| pair[0] < pair[1]).count() as u64;
+        *self.reachable.get_or_init(count)
+    }
+
+    /// How answers by label come into the order of nodes.
+    pub fn order(&self) -> ToNodes<'_> {
+        let (nodes, label_of) = (self.columns.nodes, self.columns.labels.1.as_deref());
+        ToNodes { nodes, label_of, on_device: &self.labels }
     }
 
     /// The copy of replica `rank`, which is on a device.

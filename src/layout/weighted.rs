@@ -1,7 +1,7 @@
 //! A graph in the weighted layout, with the copies that replicas hold.
 
 use super::on_device::{self, Wanted};
-use super::rows::Copies;
+use super::rows::{Copies, LabelsOnDevice, ToNodes};
 use super::weighted_cuda::{DeviceWeighted, Owners};
 use super::{PrepareOptions, PrepareReport, WeightedLayout, check_align};
 use crate::collective::Split;
@@ -21,6 +21,7 @@ pub(crate) struct WeightedGraph {
     /// Chunks for pulls, which stop early: about equal nodes.
     pub pull_chunks: Split,
     pub report: PrepareReport,
+    labels: LabelsOnDevice,
     /// By rank; `None` on the host.
     devices: Copies<DeviceWeighted>,
 }
@@ -115,7 +116,14 @@ impl WeightedGraph {
             bytes_per_replica: most.unwrap_or(arcs + offsets.len() as u64 * 8),
         };
         let devices = Copies::new(fleet, devices);
-        WeightedGraph { graph, layout, chunks, pull_chunks, report, devices }
+        let labels = LabelsOnDevice::default();
+        WeightedGraph { graph, layout, chunks, pull_chunks, report, labels, devices }
+    }
+
+    /// How answers by label come into the order of nodes.
+    pub fn order(&self) -> ToNodes<'_> {
+        let (nodes, label_of) = (self.layout.nodes, self.layout.label_of.as_deref());
+        ToNodes { nodes, label_of, on_device: &self.labels }
     }
 
     /// The copy of replica `rank`, which is on a device.

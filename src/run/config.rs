@@ -145,6 +145,10 @@ pub struct RunConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", hide = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pretend: Option<Pretend>,
+    /// Leave the arrays of the answer on the GPU of the first replica ([`RunOptions::leave`]); for programs that go on there.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub leave: bool,
     /// What belongs to workloads.
     #[cfg_attr(feature = "cli", arg(skip))]
     #[serde(flatten)]
@@ -181,6 +185,7 @@ impl Default for RunConfig {
             fault: None,
             perturb: None,
             pretend: None,
+            leave: false,
             own: Own::default(),
         }
     }
@@ -195,7 +200,7 @@ impl RunConfig {
     /// How a workload runs: once, unless a benchmark says otherwise.
     pub(crate) fn run_options(&self) -> RunOptions {
         let (merge, trace, compare) = (self.merge, self.trace, self.verify.is_wanted());
-        RunOptions { merge, runs: 1, warmup: 0, trace, compare }
+        RunOptions { merge, runs: 1, warmup: 0, trace, compare, leave: self.leave }
     }
 
     /// The options of `workload`.

@@ -373,6 +373,7 @@ impl Job {
     pub fn new(workload: &'static Workload, config: RunConfig, graph: Arc<Graph>) -> Result<Job> {
         config.check(workload)?;
         let (own, run) = (config.options_of(workload), config.run_options());
+        run.refuse_left(config.verify.is_wanted().then_some("what --verify checks"))?;
         let query = workload.of.query(&own, run, config.prepare(), graph.clone())?;
         let (elements, sources) = (config.asks(workload).elements, query.questions() as usize);
         if sources > 1 {

@@ -1,6 +1,7 @@
 //! What is said of searches.
 
 use super::{Bfs, SearchDirection, UNREACHED};
+use crate::algorithm::left::{LeftArray, LeftColumn, LeftMeaning};
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Lengths, Measured, Paths, chains};
@@ -35,6 +36,8 @@ pub struct Searches {
     /// `[n]` arcs from the source, `u32::MAX` where none leads. Of every source where results are checked or
     /// written; else of the last search only.
     pub levels: Vec<Vec<u32>>,
+    /// `[n]` the levels of each source, in place of these, where they were left on a GPU. Rates are then not told.
+    pub left: Vec<LeftArray>,
     /// `[n]` of each source: the node of the previous level with the smallest id of the input; `u32::MAX` for the
     /// source and unreached nodes.
     pub predecessors: Option<Vec<Vec<u32>>>,
@@ -53,7 +56,7 @@ pub struct Searches {
 impl Searches {
     pub(super) fn new(
         query: &Query<Bfs>,
-        levels: Vec<Vec<u32>>,
+        (levels, left): (Vec<Vec<u32>>, Vec<LeftArray>),
         (counts, loops): (&[[u64; 3]], &[u64]),
         (near_far, tiles): (bool, Option<TileFacts>),
         predecessors: bool,
@@ -69,9 +72,12 @@ impl Searches {
         let many = sources.len() as u64;
         measured.reached = counts.iter().map(|count| count[0]).sum::<u64>() / many;
         measured.reached_arcs = counts.iter().map(|count| count[1]).sum::<u64>() / many;
-        let teps = teps(query, &measured, counts, loops);
+        let teps = match query.config.run.leave {
+            true => Teps::default(),
+            false => teps(query, &measured, counts, loops),
+        };
         let counts = counts.to_vec();
-        Searches { sources, levels, predecessors, counts, near_far, tiles, teps, measured }
+        Searches { sources, levels, left, predecessors, counts, near_far, tiles, teps, measured }
     }
 }
 
@@ -155,7 +161,8 @@ impl Answer<Bfs> for Searches {
             rate(self.teps.max),
         );
         let levels = plural(depth, "level");
-        vec![("answer", format!("{reached}, {levels} deep at most")), ("rate", rates)]
+        let answer = ("answer", format!("{reached}, {levels} deep at most"));
+        if query.config.run.leave { vec![answer] } else { vec![answer, ("rate", rates)] }
     }
 
     fn rated(&self) -> &'static str {
@@ -178,7 +185,7 @@ impl Answer<Bfs> for Searches {
             ("do-a", asked["do-a"].clone()),
             ("do-b", asked["do-b"].clone()),
             ("depth", json!(depth)),
-            ("teps", json!(self.teps)),
+            ("teps", json!((!query.config.run.leave).then_some(self.teps))),
         ])
     }
 
@@ -211,6 +218,18 @@ impl Answer<Bfs> for Searches {
             }
         }
         Table::of_nodes(columns)
+    }
+
+    fn left(&self, query: &Query<Bfs>) -> Vec<LeftColumn> {
+        let named = |i: usize| match self.sources.len() {
+            1 => "level".to_string(),
+            _ => format!("level_{}", query.graph.id(self.sources[i])),
+        };
+        let levels = self.left.iter().enumerate();
+        let column = |(i, array): (usize, &LeftArray)| {
+            LeftColumn::new(named(i), LeftMeaning::Count, array.clone())
+        };
+        levels.map(column).collect()
     }
 
     fn verify(&self, query: &Query<Bfs>, by: &Checker) -> Result<Checked> {

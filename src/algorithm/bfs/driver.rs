@@ -4,6 +4,7 @@ use super::cuda::{Sizes, Workspace};
 use super::plan::{FrontierInfo, Plan, State, StepResult, StepTask, Task, pulls};
 use super::{Bfs, BfsConfig, SearchDirection, Searches, Sources, UNREACHED, host};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
+use crate::algorithm::left::{LeftArray, Rest};
 use crate::algorithm::long_paths::LongPaths;
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
@@ -32,6 +33,8 @@ struct Question {
 struct Found {
     /// By label, of each source; on rank 0 alone.
     levels: Vec<Vec<u32>>,
+    /// By node, of each source, in place of these.
+    left: Vec<Option<LeftArray>>,
     /// Of each source: nodes reached, arcs out of them, largest level.
     counts: Vec<[u64; 3]>,
     /// Of each source: self loops among the arcs, where an edge is two arcs.
@@ -54,6 +57,7 @@ impl Algorithm for Bfs {
     const FORM: Form = Form::Topology;
     const KERNELS: &'static [&'static str] = &["bfs.cu"];
     const RANKS: Option<&'static str> = Some("the nodes farthest from the source");
+    const LEAVES: bool = true;
 
     fn check(config: &BfsConfig) -> Result<()> {
         for (flag, value) in [("--do-a", config.do_a), ("--do-b", config.do_b)] {
@@ -66,6 +70,8 @@ impl Algorithm for Bfs {
         if config.source.is_some() && config.sources.is_some() {
             return Err(Error::input("--source with --sources: leave one of them out"));
         }
+        let more = Self::several(config);
+        config.run.refuse_left(more)?;
         let BfsConfig { do_a, do_b, .. } = BfsConfig::default();
         let way = config.direction;
         if way != SearchDirection::Auto && (config.do_a, config.do_b) != (do_a, do_b) {
@@ -124,13 +130,13 @@ impl Algorithm for Bfs {
             config: config.clone(),
             run: run.clone(),
         };
-        if has_self_loops(&rows) {
+        if looks_for_loops(&rows, run) {
             rows.columns.out.load()?;
         }
         let shared = rows.clone();
         let answers = fleet.run(move |r| program(r, &shared, &question))?;
         let (found, mut measured) = ReplicaAnswer::first(answers);
-        let Found { levels, counts, loops, near_far, tiles } = found;
+        let Found { levels, left, counts, loops, near_far, tiles } = found;
         let start = Instant::now();
         // A gauging run does not come to all sources.
         let in_order = |levels: Vec<u32>| match levels.is_empty() {
@@ -142,7 +148,7 @@ impl Algorithm for Bfs {
         let predecessors = (config.predecessors || config.target.is_some()) && extras;
         Ok(Searches::new(
             query,
-            levels,
+            (levels, left.into_iter().flatten().collect()),
             (&counts, &loops),
             (near_far, tiles),
             predecessors,
@@ -184,6 +190,7 @@ struct Driver<'a> {
     /// Where an edge is two arcs: labels with self loops, and how many, each of which is one.
     loops: Vec<(u32, u64)>,
     levels: Vec<Vec<u32>>,
+    left: Vec<Option<LeftArray>>,
     counts: Vec<[u64; 3]>,
     reached_loops: Vec<Option<u64>>,
     download_ms: f64,
@@ -207,8 +214,7 @@ impl<'a> Driver<'a> {
             Plan::Joint => r.together([("frontier", bitmaps[0]), ("next frontier", bitmaps[1])])?,
             _ => Together::alone(),
         };
-        let into = &rows.columns.in_rows().offsets;
-        let reachable = into.windows(2).filter(|pair| pair[0] < pair[1]).count() as u64;
+        let reachable = rows.reachable();
         let many = question.sources.len();
         Ok(Driver {
             rows,
@@ -220,9 +226,10 @@ impl<'a> Driver<'a> {
             reachable,
             source: 0,
             warmup: question.run.warmup.into(),
-            loops: self_loops(rows),
+            loops: if looks_for_loops(rows, &question.run) { self_loops(rows) } else { Vec::new() },
             reached_loops: vec![None; many],
             levels: vec![Vec::new(); many],
+            left: vec![None; many],
             counts: vec![[0; 3]; many],
             download_ms: 0.0,
         })
@@ -233,7 +240,7 @@ impl<'a> Driver<'a> {
         let long_paths = self.engine.workspace().and_then(|w| w.long_paths.as_ref());
         let tiles = long_paths.and_then(LongPaths::tiles);
         let near_far = long_paths.is_some() && tiles.is_none();
-        Found { levels: self.levels, counts: self.counts, loops, near_far, tiles }
+        Found { levels: self.levels, left: self.left, counts: self.counts, loops, near_far, tiles }
     }
 }
 
@@ -294,7 +301,12 @@ impl Run for Driver<'_> {
             self.reached_loops[self.source] = Some(reached.map(|(_, count)| count).sum());
         }
         // Another run from the same source ends with the same levels.
-        if r.leads() && self.levels[self.source].is_empty() {
+        if self.question.run.leave && self.state.level.device_address().is_some() {
+            if r.leads() && self.left[self.source].is_none() {
+                let left = rows.order().leave(r, &self.state.level, Rest::Word(UNREACHED))?;
+                self.left[self.source] = Some(left);
+            }
+        } else if r.leads() && self.levels[self.source].is_empty() {
             self.levels[self.source] = self.state.level.to_vec()?;
         }
         self.download_ms = start.elapsed().as_secs_f64() * 1e3;
@@ -437,6 +449,11 @@ impl Driver<'_> {
 /// Whether rows are the same both ways, and may have self loops.
 fn has_self_loops(rows: &TopologyRows) -> bool {
     rows.columns.into.is_none() && rows.graph.origin.self_loops > 0
+}
+
+/// Whether the host looks for those that a search reaches. What is left on a GPU it does not look at.
+fn looks_for_loops(rows: &TopologyRows, run: &RunOptions) -> bool {
+    has_self_loops(rows) && !run.leave
 }
 
 /// The labels that have self loops, and how many, where rows are the same both ways.

@@ -1,6 +1,7 @@
 //! The answer, and how summaries, records and checks tell it.
 
 use super::{PageRank, Strategy};
+use crate::algorithm::left::{LeftArray, LeftColumn, LeftMeaning};
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::algorithm::{Measured, Spread};
@@ -18,6 +19,8 @@ const FINEST: f64 = 1e-7;
 pub struct Pagerank {
     /// `[n]`, which sum to 1.
     pub ranks: Vec<f32>,
+    /// `[n]` the same in place of these, where they were left on a GPU.
+    pub left: Option<LeftArray>,
     /// Iterations made.
     pub iterations: u32,
     /// The L1 distance between the ranks of the last two iterations.
@@ -89,7 +92,7 @@ impl Answer<PageRank> for Pagerank {
         let tolerance = query.config.tolerance();
         let ahead = self.measured.iterations - u64::from(self.iterations);
         let answer = format!(
-            "{}{}, {:.3e} the last change in L1{}; ranks sum to {:.7}",
+            "{}{}, {:.3e} the last change in L1{}{}",
             plural(self.iterations.into(), "iteration"),
             if ahead > 0 { " and one that was under way when the last was seen" } else { "" },
             self.change,
@@ -100,7 +103,10 @@ impl Answer<PageRank> for Pagerank {
                     " (tolerance not met; ranks in f32 may never come that close)",
                 false => "",
             },
-            self.sum(),
+            match self.left {
+                Some(_) => String::new(),
+                None => format!("; ranks sum to {:.7}", self.sum()),
+            },
         );
         let each = crate::units::ms(self.iteration_ms());
         vec![("answer", answer), ("each", format!("{each} an iteration"))]
@@ -127,7 +133,7 @@ impl Answer<PageRank> for Pagerank {
             ("iterations-made", json!(self.iterations)),
             ("change", json!(self.change)),
             ("iteration-ms", json!(self.iteration_ms())),
-            ("sum", json!(self.sum())),
+            ("sum", json!(self.left.is_none().then(|| self.sum()))),
         ])
     }
 
@@ -139,6 +145,11 @@ impl Answer<PageRank> for Pagerank {
 
     fn table(&self, _: &Query<PageRank>) -> Table<'_> {
         Table::of_nodes([("rank", Column::F32(&self.ranks))])
+    }
+
+    fn left(&self, _: &Query<PageRank>) -> Vec<LeftColumn> {
+        let column = |left: &LeftArray| LeftColumn::new("rank", LeftMeaning::Number, left.clone());
+        self.left.iter().map(column).collect()
     }
 
     fn verify(&self, query: &Query<PageRank>, by: &Checker) -> Result<Checked> {

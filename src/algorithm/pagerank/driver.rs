@@ -5,6 +5,7 @@ use super::host::HostSide;
 use super::plan::{Merging, Plan, State, StateSizes, StepTask};
 use super::{PageRank, Pagerank, PagerankConfig};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, timed, values};
+use crate::algorithm::left::LeftArray;
 use crate::algorithm::same::{Rounded, Words};
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::collective::{Payload, Replicated};
@@ -40,6 +41,7 @@ impl Algorithm for PageRank {
     const KERNELS: &'static [&'static str] =
         &["pagerank.cu", "pagerank_hubs.cu", "pagerank_bins.cu", "segments.cu", "bins.cu"];
     const RANKS: Option<&'static str> = Some("the nodes of the highest ranks");
+    const LEAVES: bool = true;
 
     fn check(config: &PagerankConfig) -> Result<()> {
         config.check()
@@ -95,15 +97,18 @@ impl Algorithm for PageRank {
         let answers = fleet.run(move |r| program(r, &shared.0, &shared.1, &shared.2))?;
         let setups = answers.iter().map(|one| one.measured.setup_ms);
         let setup_ms = planned_ms + setups.fold(0.0, f64::max);
-        let ((by_label, end), mut measured) = ReplicaAnswer::first(answers);
+        let ((by_label, left, end), mut measured) = ReplicaAnswer::first(answers);
         let begin = Instant::now();
-        let ranks = plan.by_node(&rows.columns, by_label, end.scale);
+        let ranks = match left {
+            Some(_) => Vec::new(),
+            None => plan.by_node(&rows.columns, by_label, end.scale),
+        };
         measured.download_ms += begin.elapsed().as_secs_f64() * 1e3;
         measured.setup_ms = setup_ms;
-        measured.reached = ranks.len() as u64;
+        measured.reached = rows.columns.nodes as u64;
         measured.reached_arcs = rows.graph.arcs() * measured.iterations;
         let (End { iterations, change, .. }, strategy) = (end, plan.strategy);
-        Ok(Pagerank { ranks, iterations, change, strategy, layout, measured })
+        Ok(Pagerank { ranks, left, iterations, change, strategy, layout, measured })
     }
 }
 
@@ -117,13 +122,16 @@ struct End {
     scale: f64,
 }
 
+/// What one replica ends with: ranks by label, or in place of them those that it leaves on its GPU, by node.
+type Ranks = (Vec<f32>, Option<LeftArray>, End);
+
 /// The program of one replica.
 fn program(
     r: &mut Replica,
     rows: &TopologyRows,
     plan: &Plan,
     config: &PagerankConfig,
-) -> Result<ReplicaAnswer<(Vec<f32>, End)>> {
+) -> Result<ReplicaAnswer<Ranks>> {
     let begin = Instant::now();
     let sums = plan.merging == Merging::Sum;
     let state = State::allocate(r, StateSizes { active: rows.columns.active, sums })?;
@@ -163,7 +171,16 @@ fn program(
     let mut measured = timed(r, &config.run, &mut driver)?;
     measured.setup_ms = setup_ms;
     let ranks = &driver.state.rank[driver.last()];
-    ReplicaAnswer::new(measured, || Ok((values(r, ranks)?, driver.end)))
+    ReplicaAnswer::new(measured, || {
+        if !config.run.leave || driver.engine.workspace().is_none() {
+            return Ok((values(r, ranks)?, None, driver.end));
+        }
+        let leave = |r: &mut Replica| {
+            let rest = plan.rest(&rows.columns, driver.end.scale);
+            rows.order().leave(r, ranks, rest)
+        };
+        Ok((Vec::new(), r.leads().then(|| leave(r)).transpose()?, driver.end))
+    })
 }
 
 /// Iterations that are queued at most before a device is waited for.

@@ -4,6 +4,7 @@
 use super::{PagerankConfig, Strategy, bins, hubs};
 use crate::algorithm::MergeMode;
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::left::Rest;
 use crate::collective::{Replicated, Split};
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, FleetInfo};
@@ -268,6 +269,15 @@ impl Plan {
     /// p of a node, by label.
     pub fn teleport(&self, label: usize) -> f64 {
         self.personal.as_ref().map_or(self.even, |personal| f64::from(personal[label]))
+    }
+
+    /// Ranks of labels without rows, as words; `scale` is c.
+    pub fn rest(&self, columns: &Columns, scale: f64) -> Rest {
+        let rank = |label| ((scale * self.teleport(label)) as f32).to_bits();
+        match &self.personal {
+            None => Rest::Word(rank(columns.active)),
+            Some(_) => Rest::Words((columns.active..columns.nodes).map(rank).collect()),
+        }
     }
 
     /// Ranks by node of the graph, from those of the rows; `scale` is c.

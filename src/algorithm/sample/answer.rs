@@ -2,6 +2,7 @@
 
 use super::{NeighborSampling, Samples};
 use crate::algorithm::Measured;
+use crate::algorithm::left::LeftColumn;
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
 use crate::io::{Column, Table};
@@ -27,6 +28,10 @@ impl Answer<NeighborSampling> for Samples {
     }
 
     fn lines(&self, query: &Query<NeighborSampling>) -> Vec<(&'static str, String)> {
+        if let Some(sources) = self.left.first() {
+            let of = plural(sources.array.len() as u64, "node");
+            return vec![("answer", format!("samples of {of}, left on the device"))];
+        }
         let places = self.sources.len() as u64 * query.config.fanouts.all_places() as u64;
         let (drawn, nodes) = (plural(self.drawn, "neighbour"), plural(self.nodes, "node"));
         let empty = match places - self.drawn {
@@ -51,8 +56,10 @@ impl Answer<NeighborSampling> for Samples {
 
     /// `sources`, `drawn`, and how many `nodes` are among the drawn.
     fn facts(&self, _: &Query<NeighborSampling>) -> Map<String, Value> {
-        let (drawn, nodes) = (json!(self.drawn), json!(self.nodes));
-        fields([("sources", json!(self.sources.len())), ("drawn", drawn), ("nodes", nodes)])
+        let counted = |count: u64| json!(self.left.is_empty().then_some(count));
+        let (drawn, nodes) = (counted(self.drawn), counted(self.nodes));
+        let sources = self.left.first().map_or(self.sources.len(), |left| left.array.len());
+        fields([("sources", json!(sources)), ("drawn", drawn), ("nodes", nodes)])
     }
 
     /// A row a source: the source, then the places of each hop.
@@ -64,6 +71,10 @@ impl Answer<NeighborSampling> for Samples {
         }
         let array = columns.len();
         Table::listed(columns).with_array(array)
+    }
+
+    fn left(&self, _: &Query<NeighborSampling>) -> Vec<LeftColumn> {
+        self.left.clone()
     }
 
     fn verify(&self, query: &Query<NeighborSampling>, by: &Checker) -> Result<Checked> {

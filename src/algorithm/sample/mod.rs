@@ -29,6 +29,7 @@ mod program;
 pub use fanouts::Fanouts;
 
 use super::frame::ReplicaAnswer;
+use super::left::LeftColumn;
 use super::rows::{Likely, Rows};
 use super::start::{files_of, from_nodes, most_of};
 use super::workload::{Algorithm, Request, config, run};
@@ -88,11 +89,13 @@ pub struct Samples {
     /// `[hops][sources, places of the hop]` nodes, row after row; `u32::MAX` in empty places. Hop h has the product of the first h
     /// fan-outs as places.
     pub hops: Vec<Vec<u32>>,
+    /// What was left on a GPU in place of both: `source`, `hop1`, `hop2`, .., each hop with its places as rows.
+    pub left: Vec<LeftColumn>,
     /// Places of each hop.
     pub places: Vec<usize>,
-    /// Places that are not empty.
+    /// Places that are not empty; 0 where the host has none to look at.
     pub drawn: u64,
-    /// Different nodes in them.
+    /// Different nodes in them; likewise.
     pub nodes: u64,
     /// Timings and counts.
     pub measured: Measured,
@@ -127,6 +130,7 @@ impl Algorithm for NeighborSampling {
         "hive run sample --graph web.mtx --sources 1,5 --fanouts 15,10,5 --replace",
     ];
     const FORM: Form = Form::General;
+    const LEAVES: bool = true;
 
     fn start(config: &SampleConfig, graph: &Graph) -> Result<SampleStart> {
         let sources = config.sources.as_ref().unwrap_or(&Seeds::All);
@@ -160,7 +164,7 @@ impl Algorithm for NeighborSampling {
 
     fn arrays(shape: &GraphShape, config: &SampleConfig, world: usize) -> Vec<DeviceArray> {
         let sources = most_of(&config.sources, shape.nodes as usize);
-        let shared = config.run.merge.deals(world, false);
+        let shared = config.run.deals(world, false);
         // Slices end at multiples of 64.
         let slice = sources.div_ceil(world).saturating_add(64).min(sources);
         let own = if shared { slice } else { sources };
@@ -174,14 +178,23 @@ impl Algorithm for NeighborSampling {
 
     fn solve(request: Request<Self>) -> Result<Samples> {
         let Request { fleet, graph, query, run, .. } = request;
-        let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
+        let (rows, config) = (graph.general(fleet)?, query.config.clone());
+        let leave = run.leave && fleet.info().backend == "cuda";
+        let run = RunOptions { leave, ..run.clone() };
         let SampleStart { sources, rows: own } = &query.start;
         let (starts, own) = (sources.clone(), own.clone());
-        let dealt = run.merge.deals(fleet.world(), false);
+        let dealt = run.deals(fleet.world(), false);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&starts, &own, dealt), &run);
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);
         let places = query.config.fanouts.places();
+        let (found, left): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let left = left.concat();
+        if !left.is_empty() {
+            // All places: nobody counts those that are empty.
+            measured.reached_arcs = (sources.len() * query.config.fanouts.all_places()) as u64;
+            return Ok(Samples { left, places, measured, ..Samples::default() });
+        }
         let mut hops = Vec::new();
         for hop in 0..places.len() {
             // Where all draw everything, the first replica of a process brings all.
@@ -191,7 +204,7 @@ impl Algorithm for NeighborSampling {
         let (drawn, nodes) = counted(&hops, query.graph.nodes());
         measured.reached = nodes;
         measured.reached_arcs = drawn;
-        Ok(Samples { sources: sources.clone(), hops, places, drawn, nodes, measured })
+        Ok(Samples { sources: sources.clone(), hops, left, places, drawn, nodes, measured })
     }
 }
 

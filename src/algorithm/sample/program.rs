@@ -4,6 +4,7 @@ use super::SampleConfig;
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
+use crate::algorithm::left::{LeftArray, LeftColumn, LeftMeaning};
 use crate::algorithm::rows::{Rows, in_memory};
 use crate::algorithm::same::Words;
 use crate::algorithm::start::own_of;
@@ -101,14 +102,15 @@ fn draw(
     }
 }
 
-/// The program of one replica: the places `[hops][own, places]` of its sources. `dealt`: these are a slice of all.
+/// The program of one replica: the places `[hops][own, places]` of its sources, or what it leaves on its GPU in place of them. `dealt`:
+/// its sources are a slice of all.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &SampleConfig,
     (sources, rows, dealt): (&[u32], &Rows, bool),
     run: &RunOptions,
-) -> Result<ReplicaAnswer<Vec<Vec<u32>>>> {
+) -> Result<ReplicaAnswer<(Vec<Vec<u32>>, Vec<LeftColumn>)>> {
     let (own, most) = own_of(r, sources.len(), dealt);
     let places = config.fanouts.places();
     let values = most * config.fanouts.all_places();
@@ -118,10 +120,13 @@ pub(super) fn program(
     state.order.assign(&rows.order)?;
     let mut driver = Driver { g, config, places, own, dealt, state, draw: draw() };
     let measured = timed(r, run, &mut driver)?;
-    let Driver { state: State { samples, .. }, places, own, .. } = driver;
+    let Driver { state: State { sources, samples, .. }, places, own, .. } = driver;
     ReplicaAnswer::new(measured, || {
         if !dealt && !r.leads() {
-            return Ok(Vec::new());
+            return Ok(Default::default());
+        }
+        if run.leave {
+            return Ok((Vec::new(), left(r, sources, samples, &places)?));
         }
         let mut all = samples.to_vec()?;
         all.truncate(own.len() * places.iter().sum::<usize>());
@@ -130,8 +135,27 @@ pub(super) fn program(
             hops.push(all.split_off(all.len() - own.len() * places));
         }
         hops.reverse();
-        Ok(hops)
+        Ok((hops, Vec::new()))
     })
+}
+
+/// What a replica that has all sources leaves on its GPU.
+fn left(
+    r: &Replica,
+    sources: Replicated<u32>,
+    samples: Replicated<u32>,
+    places: &[usize],
+) -> Result<Vec<LeftColumn>> {
+    let (sources, samples) = (LeftArray::of(r, sources)?, LeftArray::of(r, samples)?);
+    let (many, mut first) = (sources.len(), 0);
+    let mut columns = vec![LeftColumn::new("source", LeftMeaning::Node, sources)];
+    for (hop, width) in places.iter().enumerate() {
+        let array = samples.part(first..first + many * width);
+        first += array.len();
+        let column = LeftColumn::new(format!("hop{}", hop + 1), LeftMeaning::Node, array);
+        columns.push(LeftColumn { width: Some(*width), ..column });
+    }
+    Ok(columns)
 }
 
 /// One run, to be repeated.

@@ -3,6 +3,7 @@
 use super::Start;
 use crate::Result;
 use crate::algorithm::chains::{self, Length};
+use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning, Reach};
 use crate::algorithm::ranking::first;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
 use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision, Spread};
@@ -26,6 +27,8 @@ pub struct ShortestPaths {
     pub distances: Vec<f32>,
     /// `[n]` the same in f64, where it was found in f64.
     pub distances_f64: Option<Vec<f64>>,
+    /// `[n]` the distances, in place of both, where they were left on a GPU. What the host counts of them is 0 then.
+    pub left: Option<LeftArray>,
     /// The search in f32, where f32 did not hold its sums and a search in f64 followed.
     pub measured_f32: Option<Measured>,
     /// Nodes at the distance of a node before them although the arc between weighs more than 0: the sum was rounded.
@@ -72,6 +75,41 @@ impl ShortestPaths {
         ShortestPaths { distances, distances_f64, delta, measured, ..rest }
     }
 
+    /// Of distances found in f32 and left on a GPU.
+    pub(super) fn left_in_f32(
+        graph: &Graph,
+        (left, reach): (LeftArray, Reach),
+        mean: f64,
+        delta: f32,
+        measured: Measured,
+    ) -> Result<ShortestPaths> {
+        let may_round = reach.beyond > 0 && weights_are_whole(graph);
+        let rounded = if may_round { reach.beyond } else { 0 };
+        let overflowed = match left.to_host_where(!holds(reach.furthest, mean, graph.arcs()))? {
+            Some(HostWords::Four(words)) => {
+                overflowed(graph, &bytemuck::cast_vec::<u32, f32>(words), mean)
+            }
+            _ => 0,
+        };
+        let found = ShortestPaths::left((left, reach), delta, measured);
+        Ok(ShortestPaths { rounded, overflowed, ..found })
+    }
+
+    /// Of distances found in f64 and left on a GPU.
+    pub(super) fn left_in_f64(
+        left: (LeftArray, Reach),
+        delta: f32,
+        measured: Measured,
+    ) -> ShortestPaths {
+        let found = ShortestPaths::left(left, delta, measured);
+        ShortestPaths { distances_f64: Some(Vec::new()), ..found }
+    }
+
+    fn left((left, reach): (LeftArray, Reach), delta: f32, measured: Measured) -> ShortestPaths {
+        let measured = Measured { reached: reach.nodes, reached_arcs: reach.arcs, ..measured };
+        ShortestPaths { left: Some(left), delta, measured, ..ShortestPaths::default() }
+    }
+
     /// Whether a seed reaches the node. In f64 that may be further away than f32 can say.
     pub fn is_reached(&self, node: u32) -> bool {
         self.distance(node).is_finite()
@@ -87,6 +125,9 @@ impl ShortestPaths {
 
     /// Adds what follows from the distances alone: counts, and `[predecessors, nominees]` where they are wanted.
     pub(super) fn follow(&mut self, laid_out: &WeightedGraph, seeds: &[u32], wanted: [bool; 2]) {
+        if self.left.is_some() {
+            return;
+        }
         let (graph, lightest) = (&laid_out.graph, laid_out.layout.lightest);
         let reached = (0..graph.nodes()).into_par_iter().filter(|v| self.is_reached(*v as u32));
         let (nodes, arcs) =
@@ -235,7 +276,7 @@ where
             ("seeds", json!(seeds)),
             ("delta", json!(Choice::Is(self.delta))),
             ("precision", json!(self.precision())),
-            ("absorbed-nodes", json!(self.absorbed)),
+            ("absorbed-nodes", json!(self.left.is_none().then_some(self.absorbed))),
             ("rounded-nodes", json!(self.rounded)),
             ("overflowed-arcs", json!(self.overflowed)),
         ]);
@@ -268,6 +309,12 @@ where
         let predecessors = self.predecessors.as_ref().map(|all| ("predecessor", Column::Node(all)));
         let nominees = self.nominees.as_ref().map(|all| ("nominee", Column::Node(all)));
         Table::of_nodes([("distance", distances)].into_iter().chain(predecessors).chain(nominees))
+    }
+
+    fn left(&self, _: &Query<A>) -> Vec<LeftColumn> {
+        let column =
+            |left: &LeftArray| LeftColumn::new("distance", LeftMeaning::Number, left.clone());
+        self.left.iter().map(column).collect()
     }
 
     fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
@@ -362,12 +409,16 @@ fn beyond(distances: &[f32]) -> u64 {
     distances.par_iter().filter(|d| **d >= WHOLE && d.is_finite()).count() as u64
 }
 
+/// Whether f32 holds the sum over any arc behind the `furthest` distance: no weight is more than the sum of all.
+fn holds(furthest: f64, mean: f64, arcs: u64) -> bool {
+    furthest + mean * arcs as f64 <= f64::from(f32::MAX)
+}
+
 /// Arcs out of reached nodes whose sum is more than f32 holds. `mean` is that of all weights.
 fn overflowed(graph: &Graph, distances: &[f32], mean: f64) -> u64 {
     let reached = distances.par_iter().copied().filter(|d| d.is_finite());
     let furthest = reached.reduce(|| 0.0, f32::max);
-    // No weight is more than the sum of all.
-    if f64::from(furthest) + mean * graph.arcs() as f64 <= f64::from(f32::MAX) {
+    if holds(furthest.into(), mean, graph.arcs()) {
         return 0;
     }
     let rows = (0..graph.nodes()).into_par_iter().filter(|u| distances[*u].is_finite());

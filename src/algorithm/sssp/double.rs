@@ -5,10 +5,12 @@
 //! numbers are exact below 2^53.
 
 use super::cuda::rows;
+use super::driver::brought;
 use super::host;
 use super::plan::Question;
 use crate::algorithm::arrays::{device_arrays, replicated_arrays};
-use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
+use crate::algorithm::left::{LeftArray, Reach};
 use crate::algorithm::long_paths::{Rows, Search, Searched, Seeds, Tiled, Widths};
 use crate::algorithm::same::Words;
 use crate::choice::Choice;
@@ -40,6 +42,8 @@ pub(super) fn widths(
 pub(super) struct Found {
     /// By label; on rank 0 alone.
     pub distances: Vec<f64>,
+    /// By node, in place of these.
+    pub left: Option<(LeftArray, Reach)>,
     /// Width of the windows.
     pub delta: f32,
     pub tiles: Option<TileFacts>,
@@ -57,8 +61,10 @@ pub(super) fn program(
         Some(Workspace { way: Way::Tiles(search, width), .. }) => (*width, Some(search.facts())),
         _ => (widths.near_far, None),
     };
-    let read = || Ok(Found { distances: values(r, &search.state.dist)?, delta, tiles });
-    ReplicaAnswer::new(measured, read)
+    ReplicaAnswer::new(measured, || {
+        let (distances, left) = brought(r, question, &search.state.dist)?;
+        Ok(Found { distances, left, delta, tiles })
+    })
 }
 
 pub(super) struct Driver<'a> {

@@ -5,12 +5,13 @@ use super::plan::{
     Changes, Exchange, FrontierInfo, Plan, Question, SPARSE, State, StepResult, StepTask, Task,
     Thresholds, inner_pays,
 };
-use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
+use super::{ShortestPaths, Sssp, SsspConfig, Start, WHOLE, check, double, host};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
+use crate::algorithm::left::{LeftArray, Reach, Rest};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{Precision, files_of, from_nodes, targets};
-use crate::collective::{Split, Together};
+use crate::collective::{Element, Replicated, Split, Together};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
@@ -33,6 +34,7 @@ impl Algorithm for Sssp {
     const FORM: Form = Form::Weighted;
     const KERNELS: &'static [&'static str] = &["sssp.cu"];
     const RANKS: Option<&'static str> = Some("the nodes nearest to the source");
+    const LEAVES: bool = true;
 
     fn check(config: &SsspConfig) -> Result<()> {
         check(config)
@@ -101,9 +103,15 @@ impl Question {
         let plan = Plan::new(layout, &self.config, fleet);
         let (found, measured) =
             ReplicaAnswer::first(fleet.run(move |r| program(r, &question, plan))?);
-        let Found { distances, delta, tiles } = found;
-        let (distances, mean) = (layout.to_input_order(distances), layout.mean_weight);
-        let found = ShortestPaths::in_f32(&self.graph.graph, distances, mean, delta, measured);
+        let Found { distances, left, delta, tiles } = found;
+        let (graph, mean) = (&self.graph.graph, layout.mean_weight);
+        let found = match left {
+            Some(left) => ShortestPaths::left_in_f32(graph, left, mean, delta, measured)?,
+            None => {
+                let distances = layout.to_input_order(distances);
+                ShortestPaths::in_f32(graph, distances, mean, delta, measured)
+            }
+        };
         Ok(ShortestPaths { window: plan.window(), tiles, ..found })
     }
 
@@ -111,8 +119,12 @@ impl Question {
         let (question, layout) = (self.clone(), &self.graph.layout);
         let widths = double::widths(layout, self.config.delta, fleet.info().threads());
         let found = fleet.run(move |r| double::program(r, &question, widths))?;
-        let (double::Found { distances, delta, tiles }, measured) = ReplicaAnswer::first(found);
-        let found = ShortestPaths::in_f64(layout.to_input_order(distances), delta, measured);
+        let (double::Found { distances, left, delta, tiles }, measured) =
+            ReplicaAnswer::first(found);
+        let found = match left {
+            Some(left) => ShortestPaths::left_in_f64(left, delta, measured),
+            None => ShortestPaths::in_f64(layout.to_input_order(distances), delta, measured),
+        };
         Ok(ShortestPaths { tiles, ..found })
     }
 }
@@ -121,6 +133,8 @@ impl Question {
 struct Found {
     /// By label; on rank 0 alone.
     distances: Vec<f32>,
+    /// By node, in place of these.
+    left: Option<(LeftArray, Reach)>,
     /// Width of windows that go to the end; infinite where there are none.
     delta: f32,
     tiles: Option<TileFacts>,
@@ -136,8 +150,28 @@ fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAn
         Some((_, width)) => *width,
         None => plan.widths().map_or(f32::INFINITY, |widths| widths.near_far),
     };
-    let read = || Ok(Found { distances: values(r, &search.state.dist)?, delta, tiles });
-    ReplicaAnswer::new(measured, read)
+    ReplicaAnswer::new(measured, || {
+        let (distances, left) = brought(r, question, &search.state.dist)?;
+        Ok(Found { distances, left, delta, tiles })
+    })
+}
+
+/// Distances of the replica that leads: its values by label, or, where they are to stay on its GPU, an array by node.
+pub(super) fn brought<T: Element>(
+    r: &mut Replica,
+    question: &Question,
+    distances: &Replicated<T>,
+) -> Result<(Vec<T>, Option<(LeftArray, Reach)>)> {
+    let graph = &question.graph;
+    if !question.config.run.leave || distances.device_address().is_none() {
+        return Ok((values(r, distances)?, None));
+    }
+    if !r.leads() {
+        return Ok((Vec::new(), None));
+    }
+    let reach = Reach::of(r, distances, graph.on_device(r.rank())?, WHOLE.into())?;
+    let left = graph.order().leave(r, distances, Rest::Word(0))?;
+    Ok((Vec::new(), Some((left, reach))))
 }
 
 pub(super) struct Driver<'a> {

@@ -139,6 +139,9 @@ pub(crate) fn check(config: &SsspConfig) -> Result<()> {
     {
         return Err(Error::input(format!("--delta {delta}: use auto, inf or a number above 0")));
     }
+    let more = [("--predecessors", config.predecessors), ("--target", config.target.is_some())];
+    let more = more.into_iter().find(|(_, asked)| *asked).map(|(option, _)| option);
+    config.run.refuse_left(more)?;
     let why = match (delta, merge) {
         (Choice::Is(_), MergeMode::Dense) => {
             Some("the dense loop has no buckets; leave one of them out")

@@ -2,6 +2,7 @@
 
 use super::{RandomWalk, WalkKept, Walks};
 use crate::algorithm::Measured;
+use crate::algorithm::left::LeftColumn;
 use crate::algorithm::ranking::{first, ranked};
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
@@ -41,6 +42,9 @@ impl Answer<RandomWalk> for Walks {
     fn lines(&self, query: &Query<RandomWalk>) -> Vec<(&'static str, String)> {
         let longest = self.walkers * u64::from(query.config.length);
         let (walks, steps) = (plural(self.walkers, "walk"), plural(self.steps, "step"));
+        if !self.left.is_empty() {
+            return vec![("answer", format!("{walks}, left on the device"))];
+        }
         let early = match self.steps < longest {
             true => "; some walks end where no arc leads on",
             false => "",
@@ -62,7 +66,8 @@ impl Answer<RandomWalk> for Walks {
 
     /// `walkers` and `steps`, of all walks together.
     fn facts(&self, _: &Query<RandomWalk>) -> Map<String, Value> {
-        fields([("walkers", json!(self.walkers)), ("steps", json!(self.steps))])
+        let steps = self.left.is_empty().then_some(self.steps);
+        fields([("walkers", json!(self.walkers)), ("steps", json!(steps))])
     }
 
     fn ranking(&self, query: &Query<RandomWalk>, k: usize) -> Option<String> {
@@ -81,6 +86,10 @@ impl Answer<RandomWalk> for Walks {
                 Table::listed(steps).with_array(self.paths.len())
             }
         }
+    }
+
+    fn left(&self, _: &Query<RandomWalk>) -> Vec<LeftColumn> {
+        self.left.clone()
     }
 
     fn verify(&self, query: &Query<RandomWalk>, by: &Checker) -> Result<Checked> {

@@ -34,6 +34,7 @@ mod answer;
 mod program;
 
 use super::frame::ReplicaAnswer;
+use super::left::LeftColumn;
 use super::rows::{Likely, Rows, best_ends};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
@@ -144,9 +145,11 @@ pub struct Walks {
     /// `[length + 1][walkers]` where each walker was after so many steps; `u32::MAX` behind a walk's end. Empty where paths were not
     /// asked for.
     pub paths: Vec<Vec<u32>>,
+    /// What was left on a GPU in place of these: `visits`, or `step0`, `step1`, .. of the paths.
+    pub left: Vec<LeftColumn>,
     /// How many walks there are.
     pub walkers: u64,
-    /// Steps of all walks together.
+    /// Steps of all walks together; 0 where the host has neither visits nor paths to count them.
     pub steps: u64,
     /// Timings and counts.
     pub measured: Measured,
@@ -205,6 +208,7 @@ impl Algorithm for RandomWalk {
     ];
     const FORM: Form = Form::General;
     const RANKS: Option<&'static str> = Some("the nodes that are visited most");
+    const LEAVES: bool = true;
 
     fn check(config: &WalkConfig) -> Result<()> {
         let refuse = |what: String| Err(Error::input(what));
@@ -281,7 +285,7 @@ impl Algorithm for RandomWalk {
         let starts = most_of(&config.sources, nodes);
         let walkers = starts.saturating_mul(config.walks as usize);
         // As on GPUs, where a replica has all where it walks all.
-        let shared = config.run.merge.deals(world, config.is_little(walkers));
+        let shared = config.run.deals(world, config.is_little(walkers));
         // Slices end at multiples of 64.
         let slice = walkers.div_ceil(world).saturating_add(64);
         let own = if shared { slice.min(walkers) } else { walkers };
@@ -298,16 +302,27 @@ impl Algorithm for RandomWalk {
 
     fn solve(request: Request<Self>) -> Result<Walks> {
         let Request { fleet, graph, query, run, .. } = request;
-        let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), run.clone());
+        let (rows, config) = (graph.general(fleet)?, query.config.clone());
+        let on_gpus = fleet.info().backend == "cuda";
+        let run = RunOptions { leave: run.leave && on_gpus, ..run.clone() };
         let WalkStart { starts, rows: own, .. } = &query.start;
         let (starts, own) = (starts.clone(), own.clone());
         let walkers = starts.len() as u64 * u64::from(config.walks);
-        let little = fleet.info().backend == "cuda" && query.config.is_little(walkers as usize);
-        let dealt = run.merge.deals(fleet.world(), little);
+        let little = on_gpus && query.config.is_little(walkers as usize);
+        let dealt = run.deals(fleet.world(), little);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&starts, &own, dealt), &run);
         let (found, mut measured) = ReplicaAnswer::all(fleet.run(program)?);
-        let (visits, paths): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let mut found = found;
+        let left =
+            found.iter_mut().flat_map(|one| std::mem::take(&mut one.left)).collect::<Vec<_>>();
+        if !left.is_empty() {
+            // As many as there are at most: nobody counts them.
+            measured.reached_arcs = walkers * u64::from(query.config.length);
+            return Ok(Walks { left, walkers, measured, ..Walks::default() });
+        }
+        let (visits, paths): (Vec<_>, Vec<_>) =
+            found.into_iter().map(|one| (one.visits, one.paths)).unzip();
         let visits = visits.into_iter().next().unwrap_or_default();
         // Where all walk everything, the first replica of a process brings all.
         let paths = if dealt { fleet.concat("paths", paths.concat())? } else { paths.concat() };
@@ -315,7 +330,7 @@ impl Algorithm for RandomWalk {
         measured.reached = visits.iter().filter(|visits| **visits > 0).count() as u64;
         measured.reached_arcs = steps;
         let paths = columns(paths, query.config.length as usize + 1);
-        Ok(Walks { visits, paths, walkers, steps, measured })
+        Ok(Walks { visits, paths, left, walkers, steps, measured })
     }
 }
 

@@ -4,6 +4,7 @@ use super::{WalkConfig, WalkKept};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
+use crate::algorithm::left::{LeftArray, LeftColumn, LeftMeaning};
 use crate::algorithm::rows::{Rows, in_memory};
 use crate::algorithm::same::Words;
 use crate::algorithm::start::own_of;
@@ -220,14 +221,24 @@ fn walk(
     before[place] = past;
 }
 
-/// The program of one replica: visits, and the paths `[own walkers][length + 1]` of its walkers. `dealt`: these are a slice of all.
+/// What one replica ends with.
+#[derive(Default)]
+pub(super) struct Found {
+    pub visits: Vec<u64>,
+    /// `[own walkers][length + 1]`
+    pub paths: Vec<u32>,
+    /// What it leaves on its GPU in place of these.
+    pub left: Vec<LeftColumn>,
+}
+
+/// The program of one replica. `dealt`: its walkers are a slice of all.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &WalkConfig,
     (starts, rows, dealt): (&[u32], &Rows, bool),
     run: &RunOptions,
-) -> Result<ReplicaAnswer<(Vec<u64>, Vec<u32>)>> {
+) -> Result<ReplicaAnswer<Found>> {
     let walkers = starts.len() * config.walks as usize;
     let (own, most) = own_of(r, walkers, dealt);
     let sizes = Sizes {
@@ -250,14 +261,37 @@ pub(super) fn program(
     let measured = timed(r, run, &mut driver)?;
     let Driver { state: State { visits, paths, .. }, own, .. } = driver;
     ReplicaAnswer::new(measured, || {
+        if run.leave {
+            let left = if r.leads() { left(r, config, visits, paths)? } else { Vec::new() };
+            return Ok(Found { left, ..Found::default() });
+        }
         let visits = values(r, &visits)?;
         let brings = kept > 0 && (dealt || r.leads());
         let found = if brings { paths.to_vec()? } else { Vec::new() };
         let walker = |i: usize| (0..width).map(move |step| (step, i));
         let own = if brings { own.len() } else { 0 };
         let found = (0..own).flat_map(walker).map(|(step, i)| found[step * own + i]).collect();
-        Ok((visits, found))
+        Ok(Found { visits, paths: found, left: Vec::new() })
     })
+}
+
+/// What a replica that has all walkers leaves on its GPU.
+fn left(
+    r: &Replica,
+    config: &WalkConfig,
+    visits: Replicated<u64>,
+    paths: Replicated<u32>,
+) -> Result<Vec<LeftColumn>> {
+    if config.keep == WalkKept::Visits {
+        let visits = LeftArray::of(r, visits)?;
+        return Ok(vec![LeftColumn::new("visits", LeftMeaning::Number, visits)]);
+    }
+    let paths = LeftArray::of(r, paths)?;
+    let width = config.length as usize + 1;
+    let walkers = paths.len() / width;
+    let step = |k: usize| paths.part(k * walkers..(k + 1) * walkers);
+    let column = |k: usize| LeftColumn::new(format!("step{k}"), LeftMeaning::Node, step(k));
+    Ok((0..width).map(column).collect())
 }
 
 /// One run, to be repeated.
