@@ -16,10 +16,11 @@ from ._errors import FaultError, HivegraphError, InputError, MachineError, Verif
 from ._functions import Function, Reads, Writes, function
 from ._graph import Graph, graph, load
 from ._replicated import Array, NodeSet
-from ._result import Result
+from ._result import DeviceArray, Result
 
 __all__ = [
     "Array",
+    "DeviceArray",
     "FaultError",
     "Function",
     "Graph",

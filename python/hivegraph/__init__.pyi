@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -33,7 +33,10 @@ class Result:
     A column is an attribute (``result.rank``) and an item (``result['rank']``), a NumPy array that is read-only and not copied.
     Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`.
     Counts are -1 where there is none, as the level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
-    and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path."""
+    and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path.
+
+    With ``results="device"`` columns are :class:`DeviceArray`. What needs values on the host brings them there: :meth:`named`,
+    :meth:`to_dict`, :meth:`to_pandas`, :meth:`top`."""
     @property
     def workload(self) -> Any:
         """The name of what ran."""
@@ -69,6 +72,26 @@ class Result:
     def verified(self) -> Any:
         """'yes', or what was not checked, where ``verify=True`` was given; else None."""
     def __getattr__(self, name: str) -> np.ndarray: ...
+
+class DeviceArray:
+    """A column of a result that was left where it was computed, with ``results="device"``: on the first GPU, or on the host.
+
+    `torch.from_dlpack(x)`, `cupy.from_dlpack(x)` and `cupy.asarray(x)` take it as it lies there. It is finished, so no stream needs
+    to wait. The memory belongs to whoever holds it: it stays as it is when other questions are asked, and when result, graph and
+    fleet are gone. On a GPU who takes it may write to it, which others who took the same column see; on the host it is read-only.
+
+    Of counts and nodes -1 is what there is none of. They have 32 bits; from 2^31 rows on without a sign, where none is 2^32 - 1."""
+    @property
+    def device(self) -> Any:
+        """`cuda:0`, or `host`."""
+    def numpy(self) -> Any:
+        """The values on the host, as a result without ``results="device"`` has them: from a GPU they are copied."""
+    def __dlpack_device__(self) -> Any:
+        ...
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None) -> Any:
+        """A capsule of DLPack, as the array API standard says."""
+    def __len__(self) -> Any:
+        ...
 
 class Array:
     """An array with a copy on every replica, made by :meth:`Graph.array`.
@@ -303,6 +326,7 @@ def sssp(
     predecessors: bool | None = None,
     delta: float | str | None = None,
     precision: float | str | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """Shortest paths from one source to all nodes. See help(hivegraph.sssp)."""
@@ -333,6 +357,7 @@ def bfs(
     direction: float | str | None = None,
     do_a: float | str | None = None,
     do_b: float | str | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """Breadth-first search: the least number of arcs from a source to each node. See help(hivegraph.bfs)."""
@@ -503,6 +528,7 @@ def pagerank(
     segment_width: float | str | None = None,
     segment_teams: int | str | None = None,
     deterministic: bool | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pagerank)."""
@@ -522,6 +548,7 @@ def pr(
     segment_width: float | str | None = None,
     segment_teams: int | str | None = None,
     deterministic: bool | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """PageRank: the share of time that a random walk spends at each node. See help(hivegraph.pr)."""
@@ -566,6 +593,7 @@ def walk(
     q: float | str | None = None,
     seed: float | str | None = None,
     keep: float | str | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """Random walks: uniform, weighted, by scores, with restarts, node2vec. See help(hivegraph.walk)."""
@@ -577,6 +605,7 @@ def sample(
     fanouts: Iterable[int] | int | str | None = None,
     replace: float | str | None = None,
     seed: float | str | None = None,
+    results: Literal["host", "device"] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
     """Neighbour sampling: some neighbours of each node, and of those, hop by hop, for GraphSAGE. See help(hivegraph.sample)."""

@@ -6,6 +6,10 @@ import numpy as np
 
 from ._ids import listed
 
+# DLPack's numbers of memory of the host and of a GPU, and its flags of version 1.
+_CPU, _CUDA = 1, 2
+_READ_ONLY, _COPIED = 1, 2
+
 
 def _seen(means, column):
     """The values as NumPy shows them; of counts and nodes -1 is what there is none of."""
@@ -15,6 +19,93 @@ def _seen(means, column):
     return values.view(np.int32) if len(values) < 2**31 else np.where(values == 2**32 - 1, -1, values.astype(np.int64))
 
 
+class DeviceArray:
+    """A column of a result that was left where it was computed, with ``results="device"``: on the first GPU, or on the host.
+
+    `torch.from_dlpack(x)`, `cupy.from_dlpack(x)` and `cupy.asarray(x)` take it as it lies there. It is finished, so no stream needs
+    to wait. The memory belongs to whoever holds it: it stays as it is when other questions are asked, and when result, graph and
+    fleet are gone. On a GPU who takes it may write to it, which others who took the same column see; on the host it is read-only.
+
+    Of counts and nodes -1 is what there is none of. They have 32 bits; from 2^31 rows on without a sign, where none is 2^32 - 1.
+    """
+
+    __slots__ = ("_core", "_means", "shape", "dtype", "__weakref__")
+
+    def __init__(self, means, core):
+        self._core, self._means, self.shape, self.dtype = core, means, core.shape, np.dtype(core.kind)
+        signed = means == "number" or len(self) < 2**31
+        if self.dtype.kind == "u" and self.dtype.itemsize >= 4 and signed:
+            self.dtype = np.dtype(f"i{self.dtype.itemsize}")
+
+    @property
+    def device(self):
+        """`cuda:0`, or `host`."""
+        return "host" if self._core.gpu is None else f"cuda:{self._core.gpu}"
+
+    def numpy(self):
+        """The values on the host, as a result without ``results="device"`` has them: from a GPU they are copied."""
+        return _seen(self._means, self._core.on_host())
+
+    def __dlpack_device__(self):
+        return (_CPU, 0) if self._core.gpu is None else (_CUDA, self._core.gpu)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule of DLPack, as the array API standard says."""
+        own, core, copied = self.__dlpack_device__(), self._core, False
+        wanted = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        self._check(stream)
+        if wanted != own:
+            if wanted != (_CPU, 0):
+                raise BufferError(f"the array is on {self.device}; it can be had there or, as a copy, on the host: dl_device=(1, 0)")
+            if copy is False:
+                raise BufferError(f"the array is on {self.device}, and copy=False forbids to bring it to the host")
+            core, copied = core.on_host(), True
+        elif copy:
+            core, copied = core.copied(), True
+        kind = self.dtype.str
+        versioned = max_version is not None and max_version[0] >= 1
+        read_only = core.gpu is None and not copied
+        if read_only and not versioned:
+            if copy is False:
+                raise BufferError("the array is read-only, which DLPack says from version 1 on: give max_version=(1, 0)")
+            core, read_only = core.copied(), False
+        return core.dlpack(kind, (_COPIED * copied) | (_READ_ONLY * read_only) if versioned else None)
+
+    def _check(self, stream):
+        """The values are finished, so that no stream needs to wait for them; it has to be one, though."""
+        if stream is None:
+            return
+        if not isinstance(stream, (int, np.integer)):
+            raise TypeError(f"stream is {stream!r}; it is a number or None")
+        if self._core.gpu is None:
+            raise BufferError("the array is on the host, where there are no streams: stream=None")
+        if stream == 0 or stream < -1:
+            raise BufferError(f"stream is {stream}; 1 is CUDA's default stream, 2 that of the thread, -1 none, a larger number a handle")
+
+    @property
+    def __cuda_array_interface__(self):
+        if self._core.gpu is None:
+            raise AttributeError("the array is on the host; use numpy()")
+        data = (self._core.address if 0 not in self.shape else 0, False)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "strides": None, "stream": None, "version": 3}
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False and self._core.gpu is not None:
+            raise ValueError(f"the array is on {self.device}: NumPy needs a copy")
+        values = self.numpy()
+        values = values if dtype is None else values.astype(dtype, copy=False)
+        return values.copy() if copy else values
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<hivegraph.DeviceArray of shape {self.shape}, {self.dtype}, on {self.device}>"
+
+    def __reduce_ex__(self, _):
+        raise TypeError(f"{self!r} cannot be copied or pickled; copy its values: numpy()")
+
+
 class Result:
     """The answer of a workload: columns of `[n]` values, one a node, in the order of :attr:`ids`.
 
@@ -22,12 +113,15 @@ class Result:
     Columns of nodes hold 0 to n - 1, -1 for none; :meth:`to_pandas` has their names. A hop of samples is a column `[source, place]`.
     Counts are -1 where there is none, as the level of a node that is not reached; distances are inf there. A matrix is the column ``distance``, `[source, target]`, whose rows
     and columns are the nodes of ``source`` and ``target``; numbers of arcs are the largest of their type where there is no path.
+
+    With ``results="device"`` columns are :class:`DeviceArray`. What needs values on the host brings them there: :meth:`named`,
+    :meth:`to_dict`, :meth:`to_pandas`, :meth:`top`.
     """
 
-    __slots__ = ("_answer", "_graph", "_columns", "_of_nodes", "_record", "__weakref__")
+    __slots__ = ("_answer", "_graph", "_columns", "_of_nodes", "_record", "_left", "__weakref__")
 
-    def __init__(self, answer, graph):
-        self._answer, self._graph, self._record = answer, graph, None
+    def __init__(self, answer, graph, left=False):
+        self._answer, self._graph, self._record, self._left = answer, graph, None, left
         self._columns = {name.replace("-", "_"): (means, column) for name, means, column in answer.columns()}
         self._of_nodes = graph is not None and answer.is_of_nodes()
 
@@ -53,7 +147,12 @@ class Result:
     def __getitem__(self, name):
         if name not in self._columns:
             raise KeyError(f"{name!r}; there are {', '.join(self._columns)}")
-        return _seen(*self._columns[name])
+        return DeviceArray(*self._columns[name]) if self._left else _seen(*self._columns[name])
+
+    def _values(self, name):
+        """A column on the host."""
+        values = self[name]
+        return values.numpy() if self._left else values
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._columns:
@@ -66,7 +165,7 @@ class Result:
     def named(self, name):
         """A column with nodes as they are called; None where there is none."""
         means = self._columns[name][0] if name in self._columns else None
-        values = self[name]
+        values = self._values(name)
         return self._graph._ids.of(values) if means == "node" and self._graph is not None else values
 
     def to_dict(self, name=None):
@@ -96,7 +195,7 @@ class Result:
         """The `k` nodes of the largest values of a column, the first if none is named: `[(id, value)]`, equal ones by node."""
         if self._is_matrix:
             raise ValueError("a matrix has no ranking; look at result.distance")
-        values = self[name or self.columns[0]]
+        values = self._values(name or self.columns[0])
         keys = values if smallest else -values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
         k = min(k, len(values))
         nodes = np.argpartition(keys, k - 1)[:k] if 0 < k < len(values) else np.arange(len(values))[: max(k, 0)]

@@ -10,7 +10,7 @@ _HEAD = '''"""Written by `python -m hivegraph._stubs`: what editors are told."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -35,6 +35,10 @@ _TYPES = {
 }
 
 
+# Parameters that the program has not.
+_PYTHONS = {"graph": "Any", "results": 'Literal["host", "device"] | None'}
+
+
 # Groups of the options that every run has.
 _SHARED = ("Devices and merges", "Measuring", "Results")
 
@@ -49,7 +53,7 @@ def _of_class(cls):
     lines = [f"class {cls.__name__}{bases}:"]
     lines.append(textwrap.indent(f'"""{inspect.getdoc(cls)}"""', "    "))
     for name, member in vars(cls).items():
-        if name.startswith("_") and name not in ("__getitem__", "__len__", "__contains__"):
+        if name.startswith("_") and name not in ("__getitem__", "__len__", "__contains__", "__dlpack__", "__dlpack_device__"):
             continue
         if isinstance(member, property):
             lines += ["    @property", f"    def {name}(self) -> Any:", _doc(member, 8)]
@@ -76,7 +80,7 @@ def text():
     from hivegraph import _workloads
 
     parts = [_HEAD]
-    for name in ("HivegraphError", "InputError", "MachineError", "FaultError", "VerificationError", "Result", "Array", "NodeSet", "Reads", "Writes", "Function", "Graph"):
+    for name in ("HivegraphError", "InputError", "MachineError", "FaultError", "VerificationError", "Result", "DeviceArray", "Array", "NodeSet", "Reads", "Writes", "Function", "Graph"):
         parts.append(_of_class(getattr(hivegraph, name)))
     for name in ("graph", "load"):
         function = getattr(hivegraph, name)
@@ -99,7 +103,7 @@ def text():
                 arguments.append("*")
                 keywords = True
             given = "" if parameter.default is parameter.empty else " = None"
-            kind = "Any" if parameter.name == "graph" else _kind(kinds[parameter.name])
+            kind = _PYTHONS[parameter.name] if parameter.name in _PYTHONS else _kind(kinds[parameter.name])
             arguments.append(f"{parameter.name}: {kind}{given}")
         lines = ",\n    ".join([*arguments, "**run: Unpack[_Run]"])
         parts.append(f'def {name}(\n    {lines},\n) -> Result:\n    """{entry["about"]}. See help(hivegraph.{name})."""')

@@ -25,6 +25,10 @@ _ONE, _SEVERAL = {"ID"}, {"SEEDS", "SOURCES", "TARGETS"}
 _NUMBERS = {"N,N"}
 # Options of the program that a function has no use for: its arguments and its result have their place.
 _ELSEWHERE = {"graph", "load", "config", "json", "output", "output-format", "top", "ranks", "rendezvous", "on-failure"}
+_RESULTS = (
+    "Where the columns of the result are: host, as arrays of NumPy; device, as hivegraph.DeviceArray on the first GPU, which DLPack hands to "
+    "PyTorch and CuPy without a copy [default: host]."
+)
 _CHOICES = re.compile(r"all|(first|random|connected|file):.+")
 
 
@@ -136,6 +140,7 @@ def function(entry):
     name, of_graph = entry["name"], entry["of_graph"]
 
     def run(*args, **given):
+        left = entry["leaves"] and _left(given.pop("results", None))
         try:
             arguments = signature.bind(*args, **given).arguments
         except TypeError as error:
@@ -157,13 +162,13 @@ def function(entry):
                     asked[option] = word
             text = json.dumps(asked)
             try:
-                answer = graph._core.run(name, text) if of_graph else _core.run_on_array(name, text)
+                answer = graph._core.run(name, text, left) if of_graph else _core.run_on_array(name, text)
             except InputError as error:
                 words = str(error)
                 for path, key in made_of.items():
                     words = words.replace(path, key)
                 raise InputError(words) from None
-        return Result(answer, graph)
+        return Result(answer, graph, left)
 
     kinds = inspect.Parameter
     parameters = [kinds("graph", kinds.POSITIONAL_OR_KEYWORD)] if of_graph else []
@@ -171,11 +176,19 @@ def function(entry):
         kind = kinds.POSITIONAL_OR_KEYWORD if key == leading else kinds.KEYWORD_ONLY
         parameters.append(kinds(key, kind, default=None))
     signature = inspect.Signature(parameters)
-    run.__signature__ = signature
+    results = [kinds("results", kinds.KEYWORD_ONLY, default=None)] if entry["leaves"] else []
+    run.__signature__ = signature.replace(parameters=[*parameters, *results])
     run.__name__ = run.__qualname__ = name
     run.__module__ = "hivegraph"
     run.__doc__ = _doc(entry)
     return run
+
+
+def _left(results):
+    """Whether results stay on the device."""
+    if results not in (None, "host", "device"):
+        raise InputError(f"results is {results!r}; it is 'host' or 'device'")
+    return results == "device"
 
 
 def _doc(entry):
@@ -190,6 +203,8 @@ def _doc(entry):
         kind = f"{value}, or a dict by node" if value == "FILE" else value or "BOOL"
         lines.append(f"{name.replace('-', '_')} : {kind}")
         lines += textwrap.wrap(_pythonic(what), 100, initial_indent="    ", subsequent_indent="    ")
+    if entry["leaves"]:
+        lines += ["results : host | device", *textwrap.wrap(_RESULTS, 100, initial_indent="    ", subsequent_indent="    ")]
     lines += ["", "Returns", "-------", "Result: columns of [n] values, times and the record of the run; see help(hivegraph.Result)."]
     lines += ["", "Raises", "------", "InputError, MachineError, FaultError; VerificationError with verify=True."]
     lines += ["", f"Definition, complexity and source: docs/workloads.md, {entry['name']}."]

@@ -1,11 +1,16 @@
 //! What a run has answered, as columns that NumPy looks at where they are.
 
+use crate::dlpack::Shown;
 use crate::error::bug;
+use crate::wait::at_once;
+use hivegraph::algorithm::{HostWords, LeftArray, LeftColumn, LeftMeaning};
+use hivegraph::collective::Dtype;
 use hivegraph::io::{Column as Values, Table};
 use hivegraph::report::Record;
 use hivegraph::run::{Outcome, Verdict};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -13,17 +18,19 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "hivegraph._core")]
 pub struct Answer(pub Arc<Outcome>);
 
-/// A column of an answer: `numpy.asarray` sees it without a copy, and keeps the answer alive.
+/// A column of an answer: on the host `numpy.asarray` sees it without a copy, and keeps the answer alive.
 #[pyclass(frozen, module = "hivegraph._core")]
 pub struct Column {
     /// Held for the values.
-    _owner: Arc<dyn Any + Send + Sync>,
+    owner: Arc<dyn Any + Send + Sync>,
     at: usize,
     length: usize,
     /// Columns of a matrix.
     columns: Option<usize>,
     kind: &'static str,
     writable: bool,
+    /// The values, where they are on a GPU.
+    on_gpu: Option<LeftArray>,
 }
 
 impl Column {
@@ -34,7 +41,21 @@ impl Column {
         length: usize,
         kind: &'static str,
     ) -> Column {
-        Column { _owner: owner, at, length, columns: None, kind, writable: false }
+        Column { owner, at, length, columns: None, kind, writable: false, on_gpu: None }
+    }
+
+    /// Of values that were left on a GPU.
+    fn left(left: LeftArray, columns: Option<usize>) -> Column {
+        let (at, length, kind) = (left.address() as usize, left.len(), kind_of(left.dtype()));
+        let column = Column::new(Arc::new(left.clone()), at, length, kind).of_grid(columns);
+        Column { on_gpu: Some(left), ..column }
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        match self.columns {
+            Some(columns) => vec![self.length / columns.max(1), columns],
+            None => vec![self.length],
+        }
     }
 
     /// The same as a matrix.
@@ -48,6 +69,18 @@ impl Column {
     }
 }
 
+/// A type, as NumPy names it.
+pub fn kind_of(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::U8 => "|u1",
+        Dtype::U32 => "<u4",
+        Dtype::U64 => "<u8",
+        Dtype::I32 => "<i4",
+        Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
+    }
+}
+
 impl Answer {
     fn table_of(&self, paths: bool) -> Option<Table<'_>> {
         match paths {
@@ -57,6 +90,18 @@ impl Answer {
     }
 
     fn listed(&self, paths: bool) -> Vec<(String, &'static str, Column)> {
+        let left = if paths { Vec::new() } else { self.0.answer.left() };
+        if !left.is_empty() {
+            let column = |column: LeftColumn| {
+                let means = match column.means {
+                    LeftMeaning::Number => "number",
+                    LeftMeaning::Count => "count",
+                    LeftMeaning::Node => "node",
+                };
+                (column.name, means, Column::left(column.array, column.width))
+            };
+            return left.into_iter().map(column).collect();
+        }
         let Some(table) = self.table_of(paths) else { return Vec::new() };
         let column = |(name, values): &(String, Values<'_>)| {
             let (means, kind, at, length) = match values {
@@ -156,14 +201,82 @@ impl Answer {
 
 #[pymethods]
 impl Column {
+    /// The number of the GPU that has the values; None on the host.
+    #[getter]
+    fn gpu(&self) -> Option<u32> {
+        self.on_gpu.as_ref().map(LeftArray::gpu)
+    }
+
+    /// Where the first value is, on the host or on the GPU.
+    #[getter]
+    fn address(&self) -> usize {
+        self.at
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    #[getter(shape)]
+    fn shape_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.shape())
+    }
+
+    /// The values on the host: the same, or, where they are on a GPU, a copy.
+    fn on_host(slf: Bound<'_, Column>) -> PyResult<Bound<'_, Column>> {
+        let (py, own) = (slf.py(), slf.get());
+        let Some(left) = &own.on_gpu else { return Ok(slf) };
+        let words = at_once(py, || left.to_host())?;
+        let at = match &words {
+            HostWords::Four(all) => all.as_ptr() as usize,
+            HostWords::Eight(all) => all.as_ptr() as usize,
+        };
+        let copy = Column::new(Arc::new(words), at, own.length, own.kind).of_grid(own.columns);
+        Bound::new(py, copy)
+    }
+
+    /// A copy where the values are.
+    fn copied(&self, py: Python<'_>) -> PyResult<Column> {
+        if let Some(left) = &self.on_gpu {
+            return Ok(Column::left(at_once(py, || left.copied())?, self.columns));
+        }
+        let bytes: usize = self.kind[2..].parse().map_err(|_| bug("a type without a size"))?;
+        // SAFETY: the owner keeps so many values of so many bytes there, which it does not write.
+        let values = unsafe {
+            std::slice::from_raw_parts(
+                self.at as *const u8,
+                if self.length > 0 { self.length * bytes } else { 0 },
+            )
+        };
+        // Words of eight bytes, so that values of any type are aligned.
+        let mut words = vec![0u64; values.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..values.len()].copy_from_slice(values);
+        let at = words.as_ptr() as usize;
+        Ok(Column::new(Arc::new(words), at, self.length, self.kind).of_grid(self.columns))
+    }
+
+    /// A capsule of DLPack that shows the values as `kind`; with flags of version 1, or of the one before, which has none.
+    fn dlpack<'py>(
+        &self,
+        py: Python<'py>,
+        kind: String,
+        flags: Option<u64>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let (owner, shape, gpu) = (self.owner.clone(), self.shape(), self.gpu());
+        let versioned = flags.is_some();
+        let flags = flags.unwrap_or(0);
+        Shown { owner, at: self.at, shape, kind, gpu, flags }.capsule(py, versioned)
+    }
+
     #[getter]
     fn __array_interface__(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        if self.on_gpu.is_some() {
+            return Err(PyAttributeError::new_err("the values are on a GPU"));
+        }
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
-        match self.columns {
-            Some(columns) => interface.set_item("shape", (self.length / columns, columns))?,
-            None => interface.set_item("shape", (self.length,))?,
-        }
+        interface.set_item("shape", PyTuple::new(py, self.shape())?)?;
         interface.set_item("typestr", self.kind)?;
         interface.set_item("data", (self.at, !self.writable))?;
         Ok(interface.unbind())

@@ -1,13 +1,13 @@
 //! Arrays and sets with a copy on every replica, and their merges. On the host `hivegraph/_steps.py` calls functions of NumPy on
 //! what lies here; on GPUs `lambda.rs` launches them.
 
-use crate::answer::Column;
+use crate::answer::{Column, kind_of};
 use crate::arrays::Lent;
 use crate::error::bug;
 use crate::fleets::{Shared, forget, is_open, lock};
 use crate::place::Place;
 use crate::wait::at_once;
-use hivegraph::collective::{Dtype, Element, Mergeable, Split};
+use hivegraph::collective::{Element, Mergeable, Split};
 use hivegraph::fleet::Fleet;
 use hivegraph::layout::Resident;
 use hivegraph::prelude::{Frontier, MergeOp, Replica, Replicated};
@@ -292,29 +292,17 @@ impl Copies {
     }
 }
 
-/// A type, as NumPy names it.
-fn kind<T: Element>() -> &'static str {
-    match T::DTYPE {
-        Dtype::U8 => "|u1",
-        Dtype::U32 => "<u4",
-        Dtype::U64 => "<u8",
-        Dtype::I32 => "<i4",
-        Dtype::F32 => "<f4",
-        Dtype::F64 => "<f8",
-    }
-}
-
 /// The values of a copy, copied.
 fn read_out<T: Element>(r: &mut Replica, array: &Replicated<T>) -> Result<Column> {
     let values = Arc::new(r.read(array)?);
     let (at, length) = (values.as_ptr() as usize, values.len());
-    Ok(Column::new(values, at, length, kind::<T>()).writable())
+    Ok(Column::new(values, at, length, kind_of(T::DTYPE)).writable())
 }
 
 /// Where the values of a copy on the host are, how many, and of which type.
 fn seen<T: Element>(array: &mut Replicated<T>) -> Option<(usize, usize, &'static str)> {
     let values = array.host_mut()?;
-    Some((values.as_mut_ptr() as usize, values.len(), kind::<T>()))
+    Some((values.as_mut_ptr() as usize, values.len(), kind_of(T::DTYPE)))
 }
 
 /// Gives a copy the values of which these are the bytes.

@@ -229,13 +229,13 @@ impl Graph {
         })
     }
 
-    /// Runs a workload, with options as in a configuration file.
-    fn run(&self, py: Python<'_>, name: &str, options: &str) -> PyResult<Answer> {
+    /// Runs a workload, with options as in a configuration file. `leave`: where it runs on GPUs, its answer stays there.
+    fn run(&self, py: Python<'_>, name: &str, options: &str, leave: bool) -> PyResult<Answer> {
         let workload = known(py, name)?;
         let (held, text) = (self.0.clone(), options.to_string());
         let stage = Stage::default();
         let at = stage.clone();
-        wait_at(py, workload.name, &stage, move || held.run(workload, &text, &at))
+        wait_at(py, workload.name, &stage, move || held.run(workload, &text, leave, &at))
     }
 
     /// The graph on a fleet, for operators.
@@ -306,9 +306,15 @@ impl Held {
         Ok(made.insert(Arc::new(whole)).clone())
     }
 
-    fn run(&self, workload: &'static Workload, text: &str, stage: &Stage) -> Result<Answer> {
+    fn run(
+        &self,
+        workload: &'static Workload,
+        text: &str,
+        leave: bool,
+        stage: &Stage,
+    ) -> Result<Answer> {
         let asked: Map<String, Value> = options(text)?;
-        let mut config = config_of(&asked)?;
+        let mut config = RunConfig { leave, ..config_of(&asked)? };
         config.graph = Some(self.graph.origin.graph_file.clone());
         let weighted = asked.get("weighted").is_some_and(|weighted| *weighted == true);
         let looks = weighted || matches!(workload.form, Form::Weighted | Form::General);

@@ -3,6 +3,7 @@
 mod answer;
 mod arrays;
 mod copies;
+mod dlpack;
 mod error;
 mod fleets;
 mod graph;
@@ -35,8 +36,8 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    /// What there is to run: for each workload a dict of its name, aliases, what it is, whether it wants a graph, and its
-    /// options as (name, kind of value, what it is, group).
+    /// What there is to run: for each workload a dict of its name, aliases, what it is, whether it can leave its answer on a GPU,
+    /// whether it wants a graph, and its options as (name, kind of value, what it is, group).
     #[pyfunction]
     fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let command = hivegraph::cli::command();
@@ -46,6 +47,7 @@ mod _core {
             own.set_item("name", workload.name)?;
             own.set_item("aliases", workload.aliases.to_vec())?;
             own.set_item("about", workload.about)?;
+            own.set_item("leaves", workload.leaves)?;
             own.set_item("of_graph", workload.takes_shared_option("graph"))?;
             let mut options = Vec::new();
             for arg in run
