@@ -210,7 +210,7 @@ impl ToNodes<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach {
     pub nodes: u64,
-    /// Out of these.
+    /// Out of these, as they are laid out: without those from a node to itself.
     pub arcs: u64,
     /// The largest of a node that is reached.
     pub furthest: f64,

@@ -176,7 +176,7 @@ fn program(
             return Ok((values(r, ranks)?, None, driver.end));
         }
         let leave = |r: &mut Replica| {
-            let rest = plan.rest(&rows.columns, driver.end.scale);
+            let rest = plan.rest(ranks.len()..rows.columns.nodes, driver.end.scale);
             rows.order().leave(r, ranks, rest)
         };
         Ok((Vec::new(), r.leads().then(|| leave(r)).transpose()?, driver.end))

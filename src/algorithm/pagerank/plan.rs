@@ -271,12 +271,12 @@ impl Plan {
         self.personal.as_ref().map_or(self.even, |personal| f64::from(personal[label]))
     }
 
-    /// Ranks of labels without rows, as words; `scale` is c.
-    pub fn rest(&self, columns: &Columns, scale: f64) -> Rest {
+    /// Ranks of the labels in `range`, which have no rows, as words; `scale` is c.
+    pub fn rest(&self, range: Range<usize>, scale: f64) -> Rest {
         let rank = |label| ((scale * self.teleport(label)) as f32).to_bits();
         match &self.personal {
-            None => Rest::Word(rank(columns.active)),
-            Some(_) => Rest::Words((columns.active..columns.nodes).map(rank).collect()),
+            None => Rest::Word(rank(range.start)),
+            Some(_) => Rest::Words(range.map(rank).collect()),
         }
     }
 

@@ -102,15 +102,17 @@ fn draw(
     }
 }
 
-/// The program of one replica: the places `[hops][own, places]` of its sources, or what it leaves on its GPU in place of them. `dealt`:
-/// its sources are a slice of all.
+/// What one replica ends with: the places `[hops][own, places]` of its sources, or what it leaves on its GPU in place of them.
+type Found = (Vec<Vec<u32>>, Vec<LeftColumn>);
+
+/// The program of one replica. `dealt`: its sources are a slice of all.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &SampleConfig,
     (sources, rows, dealt): (&[u32], &Rows, bool),
     run: &RunOptions,
-) -> Result<ReplicaAnswer<(Vec<Vec<u32>>, Vec<LeftColumn>)>> {
+) -> Result<ReplicaAnswer<Found>> {
     let (own, most) = own_of(r, sources.len(), dealt);
     let places = config.fanouts.places();
     let values = most * config.fanouts.all_places();

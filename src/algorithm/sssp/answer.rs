@@ -1,9 +1,10 @@
 //! What is said of shortest paths, from one node or from several.
 
 use super::Start;
+use super::driver::LeftDistances;
 use crate::Result;
 use crate::algorithm::chains::{self, Length};
-use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning, Reach};
+use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning};
 use crate::algorithm::ranking::first;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
 use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision, Spread};
@@ -78,7 +79,7 @@ impl ShortestPaths {
     /// Of distances found in f32 and left on a GPU.
     pub(super) fn left_in_f32(
         graph: &Graph,
-        (left, reach): (LeftArray, Reach),
+        (left, reach): LeftDistances,
         mean: f64,
         delta: f32,
         measured: Measured,
@@ -97,7 +98,7 @@ impl ShortestPaths {
 
     /// Of distances found in f64 and left on a GPU.
     pub(super) fn left_in_f64(
-        left: (LeftArray, Reach),
+        left: LeftDistances,
         delta: f32,
         measured: Measured,
     ) -> ShortestPaths {
@@ -105,7 +106,7 @@ impl ShortestPaths {
         ShortestPaths { distances_f64: Some(Vec::new()), ..found }
     }
 
-    fn left((left, reach): (LeftArray, Reach), delta: f32, measured: Measured) -> ShortestPaths {
+    fn left((left, reach): LeftDistances, delta: f32, measured: Measured) -> ShortestPaths {
         let measured = Measured { reached: reach.nodes, reached_arcs: reach.arcs, ..measured };
         ShortestPaths { left: Some(left), delta, measured, ..ShortestPaths::default() }
     }

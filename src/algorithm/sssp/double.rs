@@ -5,12 +5,11 @@
 //! numbers are exact below 2^53.
 
 use super::cuda::rows;
-use super::driver::brought;
+use super::driver::{LeftDistances, brought};
 use super::host;
 use super::plan::Question;
 use crate::algorithm::arrays::{device_arrays, replicated_arrays};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
-use crate::algorithm::left::{LeftArray, Reach};
 use crate::algorithm::long_paths::{Rows, Search, Searched, Seeds, Tiled, Widths};
 use crate::algorithm::same::Words;
 use crate::choice::Choice;
@@ -43,7 +42,7 @@ pub(super) struct Found {
     /// By label; on rank 0 alone.
     pub distances: Vec<f64>,
     /// By node, in place of these.
-    pub left: Option<(LeftArray, Reach)>,
+    pub left: Option<LeftDistances>,
     /// Width of the windows.
     pub delta: f32,
     pub tiles: Option<TileFacts>,

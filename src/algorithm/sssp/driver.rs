@@ -129,12 +129,15 @@ impl Question {
     }
 }
 
+/// Distances that stay on a GPU, by node, and what is known of them.
+pub(super) type LeftDistances = (LeftArray, Reach);
+
 /// What one replica ends with.
 struct Found {
     /// By label; on rank 0 alone.
     distances: Vec<f32>,
     /// By node, in place of these.
-    left: Option<(LeftArray, Reach)>,
+    left: Option<LeftDistances>,
     /// Width of windows that go to the end; infinite where there are none.
     delta: f32,
     tiles: Option<TileFacts>,
@@ -161,7 +164,7 @@ pub(super) fn brought<T: Element>(
     r: &mut Replica,
     question: &Question,
     distances: &Replicated<T>,
-) -> Result<(Vec<T>, Option<(LeftArray, Reach)>)> {
+) -> Result<(Vec<T>, Option<LeftDistances>)> {
     let graph = &question.graph;
     if !question.config.run.leave || distances.device_address().is_none() {
         return Ok((values(r, distances)?, None));
