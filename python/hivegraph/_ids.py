@@ -52,6 +52,10 @@ class Ids:
             return np.arange(self.first, self.first + self.count)
         return self.names
 
+    def name(self, node):
+        """What one node is called."""
+        return self.first + node if self.names is None else self.names[node]
+
     def find(self, name):
         """The node of this name."""
         node = self._look(name)

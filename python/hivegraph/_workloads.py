@@ -117,7 +117,7 @@ def _file(graph, values):
 def _called(graph, name):
     """What the engine calls a node."""
     node = graph.node(name)
-    return str(graph.ids[node]) if graph._native else str(node)
+    return str(graph._ids.name(node)) if graph._native else str(node)
 
 
 def _parts(graph, text):

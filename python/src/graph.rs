@@ -230,6 +230,7 @@ impl Graph {
     }
 
     /// Runs a workload, with options as in a configuration file. `leave`: where it runs on GPUs, its answer stays there.
+    #[pyo3(signature = (name, options, leave=false))]
     fn run(&self, py: Python<'_>, name: &str, options: &str, leave: bool) -> PyResult<Answer> {
         let workload = known(py, name)?;
         let (held, text) = (self.0.clone(), options.to_string());

@@ -107,6 +107,18 @@ def test_values_stay_when_all_else_goes(devices):
             assert np.array_equal(taken(held[question][name]), values)
 
 
+def test_a_question_makes_no_list_of_all_nodes(rmat, monkeypatch):
+    def listed(_):
+        raise AssertionError("all ids were listed")
+
+    monkeypatch.setattr(type(rmat._ids), "array", property(listed))
+    run = {"devices": DEVICES[0], "results": "device"}
+    hg.sssp(rmat, 3, **run)
+    hg.bfs(rmat, 3, **run)
+    hg.sample(rmat, sources=[3, 5, 9], **run)
+    hg.walk(rmat, sources=[3, 5, 9], **run)
+
+
 def test_the_host_hands_on_what_it_has_read_only(rmat):
     found = hg.sssp(rmat, 3, devices="host:1", results="device")
     x = found.distance
