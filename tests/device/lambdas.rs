@@ -155,7 +155,7 @@ fn by_place(g: GraphView, v: u32, off: Writes<u32>) {
 }
 
 #[lambda]
-fn beyond(g: GraphView, v: u32, found: Writes<u32>) {
+fn past_the_row(g: GraphView, v: u32, found: Writes<u32>) {
     found[v] = g.in_edge(v, g.in_degree(v)).node;
 }
 
@@ -178,11 +178,11 @@ fn arcs_into_a_node_are_found_by_their_places() {
             let told = fleet.run(move |r| {
                 let mut found = r.node_array::<u32>("found", &g, MergeOp::Gather)?;
                 let args = Args::new().writes("found", &mut found);
-                r.for_all("beyond", Over::nodes(&g).whole(), &beyond(), args)?;
+                r.for_all("past the row", Over::nodes(&g).whole(), &past_the_row(), args)?;
                 r.read(&found)
             });
             let told = told.unwrap_err().to_string();
-            assert!(told.contains("lambda beyond") && told.contains("index"), "{told}");
+            assert!(told.contains("lambda past_the_row") && told.contains("index"), "{told}");
         }
     }
 }
