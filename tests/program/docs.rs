@@ -1399,19 +1399,30 @@ const DIVIDED: [(&str, &str); 6] = [
 
 fn communities(archive: &str) -> String {
     let records = records(archive, "communities.jsonl");
-    let columns =
-        ["louvain", "arcs", "modularity", "one GPU, ms", "two GPUs, ms", "G arcs/s on one"];
+    let columns = [
+        "graph",
+        "workload",
+        "arcs",
+        "modularity",
+        "one GPU, ms",
+        "two GPUs, ms",
+        "G arcs/s on one",
+    ];
     let mut text = head(&columns);
-    for (title, dataset) in DIVIDED {
-        let [one, two] = [1, 2].map(|gpus| {
-            let found = verified_cell(&records, ("louvain", dataset, ""), gpus);
-            found.unwrap_or_else(|| panic!("no communities of {dataset} on {gpus}"))
-        });
+    let both = DIVIDED.iter().flat_map(|of| ["louvain", "leiden"].map(|workload| (of, workload)));
+    for ((title, dataset), workload) in both {
+        let [one, two] =
+            [1, 2].map(|gpus| verified_cell(&records, (workload, dataset, ""), gpus));
+        let (Some(one), Some(two)) = (one, two) else {
+            assert!(workload == "leiden", "no communities of {dataset}");
+            continue;
+        };
         let ms = |record: &serde_json::Value| record["process-time"]["median"].as_f64();
         let arcs = one["graph-edges"].as_f64().unwrap();
         let [modularity, other] = [one, two].map(|record| record["modularity"].as_f64().unwrap());
         assert_eq!(modularity.to_bits(), other.to_bits(), "{dataset}");
         let cells = [
+            workload.to_string(),
             format!("{:.1} M", arcs / 1e6),
             format!("{modularity:.4}"),
             shown(ms(one)),
