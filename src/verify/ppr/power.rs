@@ -210,7 +210,8 @@ impl<'a> Map<'a> {
                 ));
             }
         }
-        if !((went - one.change).abs() <= 2.0 * rounding) {
+        let off = (went - one.change).abs();
+        if off.is_nan() || off > 2.0 * rounding {
             return Err(format!("a last change of {:e}, and it should be {went:e}", one.change));
         }
         let ended = one.iterations == limit || tolerance > 0.0 && one.change <= tolerance;

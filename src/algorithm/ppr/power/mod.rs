@@ -81,7 +81,7 @@ impl Asked {
         let rule = Rule {
             damping: config.damping,
             iterations: config.iterations,
-            tolerance: (tolerance > 0.0).then(|| (tolerance * ONE as f64) as u64),
+            tolerance: (tolerance > 0.0).then_some((tolerance * ONE as f64) as u64),
             most: config.top_nodes as usize,
         };
         Ok(Asked {
