@@ -1411,8 +1411,7 @@ fn communities(archive: &str) -> String {
     let mut text = head(&columns);
     let both = DIVIDED.iter().flat_map(|of| ["louvain", "leiden"].map(|workload| (of, workload)));
     for ((title, dataset), workload) in both {
-        let [one, two] =
-            [1, 2].map(|gpus| verified_cell(&records, (workload, dataset, ""), gpus));
+        let [one, two] = [1, 2].map(|gpus| verified_cell(&records, (workload, dataset, ""), gpus));
         let (Some(one), Some(two)) = (one, two) else {
             assert!(workload == "leiden", "no communities of {dataset}");
             continue;
