@@ -1,7 +1,7 @@
 //! What is said of shortest paths, from one node or from several.
 
 use super::Start;
-use super::driver::LeftDistances;
+use super::brought::LeftDistances;
 use crate::Result;
 use crate::algorithm::chains::{self, Length};
 use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning};

@@ -4,8 +4,8 @@
 //! Distances are unique in f64, too (x -> fl(x + w) is monotone), so replicas end equal without a merge. Sums of whole
 //! numbers are exact below 2^53.
 
+use super::brought::{LeftDistances, brought};
 use super::cuda::rows;
-use super::driver::{LeftDistances, brought};
 use super::host;
 use super::plan::Question;
 use crate::algorithm::arrays::{device_arrays, replicated_arrays};

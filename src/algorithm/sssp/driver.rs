@@ -1,17 +1,17 @@
 //! Searches: the question, and on each replica steps and merges until nothing changes. The idea is in the parent module.
 
+use super::brought::{LeftDistances, brought};
 use super::cuda::{Workspace, arrays};
 use super::plan::{
     Changes, Exchange, FrontierInfo, Plan, Question, SPARSE, State, StepResult, StepTask, Task,
     Thresholds, inner_pays,
 };
-use super::{ShortestPaths, Sssp, SsspConfig, Start, WHOLE, check, double, host};
-use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed, values};
-use crate::algorithm::left::{LeftArray, Reach, Rest};
+use super::{ShortestPaths, Sssp, SsspConfig, Start, check, double, host};
+use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, step, timed};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{Precision, files_of, from_nodes, targets};
-use crate::collective::{Element, Replicated, Split, Together};
+use crate::collective::{Split, Together};
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
@@ -129,9 +129,6 @@ impl Question {
     }
 }
 
-/// Distances that stay on a GPU, by node, and what is known of them.
-pub(super) type LeftDistances = (LeftArray, Reach);
-
 /// What one replica ends with.
 struct Found {
     /// By label; on rank 0 alone.
@@ -157,24 +154,6 @@ fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAn
         let (distances, left) = brought(r, question, &search.state.dist)?;
         Ok(Found { distances, left, delta, tiles })
     })
-}
-
-/// Distances of the replica that leads: its values by label, or, where they are to stay on its GPU, an array by node.
-pub(super) fn brought<T: Element>(
-    r: &mut Replica,
-    question: &Question,
-    distances: &Replicated<T>,
-) -> Result<(Vec<T>, Option<LeftDistances>)> {
-    let graph = &question.graph;
-    if !question.config.run.leave || distances.device_address().is_none() {
-        return Ok((values(r, distances)?, None));
-    }
-    if !r.leads() {
-        return Ok((Vec::new(), None));
-    }
-    let reach = Reach::of(r, distances, graph.on_device(r.rank())?, WHOLE.into())?;
-    let left = graph.order().leave(r, distances, Rest::Word(0))?;
-    Ok((Vec::new(), Some((left, reach))))
 }
 
 pub(super) struct Driver<'a> {

@@ -40,6 +40,7 @@
 
 mod alone;
 mod answer;
+mod brought;
 mod cuda;
 mod double;
 mod driver;
