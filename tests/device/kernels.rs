@@ -13,9 +13,9 @@ const FIRST: [&str; 2] = ["sm_80", "sm_100"];
 /// Optimising in full takes three times as long, and refuses nothing else.
 const FAST: &str = "--Ofast-compile=max";
 
-/// Those of other GPUs: Turing, what stands beside A100 and H100, B300 and consumers' Blackwell. One form of each kernel: what they
-/// lack or have anew is the same in all.
-const OTHERS: [&str; 5] = ["sm_75", "sm_86", "sm_89", "sm_103", "sm_120"];
+/// Those of other GPUs: Turing, what stands beside A100 (sm_89 has what it has), and consumers' Blackwell (sm_103 has what B200 has).
+/// One form of each kernel: what they lack or have anew is the same in all.
+const OTHERS: [&str; 3] = ["sm_75", "sm_86", "sm_120"];
 /// That of Volta, which NVRTC 13 does not know. An NVRTC that does is asked for it alone.
 const OLDER: [&str; 1] = ["sm_70"];
 
