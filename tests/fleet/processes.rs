@@ -16,7 +16,7 @@ fn options(workload: &str, graph: &str) -> Vec<String> {
         "vn" => "--seeds 1,5",
         "bc" => "--sources connected:8:1",
         "geo" => "--locate 0.5:1",
-        "hops" | "distances" => "--sources first:65 --targets first:99",
+        "hops" | "distances" => "--sources first:33 --targets first:39",
         "filter" => "--elements 20000",
         "walk" => "--keep paths --length 5",
         "sample" => "--fanouts 3,2",
