@@ -1,7 +1,7 @@
 //! What is said of shortest paths, from one node or from several.
 
 use super::Start;
-use super::brought::LeftDistances;
+use super::brought::{LeftDistances, WHOLE};
 use crate::Result;
 use crate::algorithm::chains::{self, Length};
 use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning};
@@ -386,9 +386,6 @@ fn followed<D: Length>(
     let nominees = nominees.then(|| chains::nominees(graph, seeds, distances));
     ([predecessors, nominees], absorbed(graph, distances, lightest))
 }
-
-/// 2^24: f32 holds every whole number up to here, and not the next one.
-pub(crate) const WHOLE: f32 = 16_777_216.0;
 
 /// Whether every weight is a whole number; an arc without one counts 1.
 pub(crate) fn weights_are_whole(graph: &Graph) -> bool {

@@ -1,12 +1,14 @@
 //! What a replica brings of its distances: values on the host, or an array that stays on its GPU.
 
-use super::WHOLE;
 use super::plan::Question;
 use crate::algorithm::frame::values;
 use crate::algorithm::left::{LeftArray, Reach, Rest};
 use crate::collective::{Element, Replicated};
 use crate::error::Result;
 use crate::fleet::Replica;
+
+/// 2^24: f32 holds every whole number up to here, and not the next one.
+pub(crate) const WHOLE: f32 = 16_777_216.0;
 
 /// Distances that stay on a GPU, by node, and what is known of them.
 pub(super) type LeftDistances = (LeftArray, Reach);

@@ -49,7 +49,8 @@ mod plan;
 
 pub(crate) use alone::{Alone, Each, Reached};
 pub use answer::{Ranked, ShortestPaths, best_ranked, ranking};
-pub(crate) use answer::{WHOLE, may_overflow, total_weight, weights_are_whole};
+pub(crate) use answer::{may_overflow, total_weight, weights_are_whole};
+pub(crate) use brought::WHOLE;
 pub(in crate::algorithm) use cuda::rows as rows_of;
 pub(crate) use cuda::{arrays, state_bytes};
 pub(crate) use driver::search;
