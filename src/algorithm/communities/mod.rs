@@ -17,11 +17,12 @@
 //! of the nodes that move, and after a sweep modularity follows from those of the nodes that moved.
 //!
 //! **Replicas.** Each finds the moves of its part of the nodes, by a hash; moves are merged as a maximum, and all make them. GPUs each
-//! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all. Nodes are numbered by rising ids: any number of
-//! replicas and any order of nodes give the same communities.
+//! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all; where one thread does it, by one replica of a
+//! process for the others. Nodes are numbered by rising ids: any number of replicas and any order of nodes give the same communities.
 //!
 //! **Arrays.** 52.25 bytes an arc and 96 bytes a node.
 
+mod alike;
 mod answer;
 mod finish;
 mod lambdas;
@@ -131,7 +132,8 @@ pub(super) fn solve<A: Modular>(request: Request<A>) -> Result<Modules> {
     };
     let resolution = A::resolution(&query.config);
     let asked = program::Asked { resolution, refines: A::REFINES, worth, few: program::FEW };
-    let program = move |r: &mut _| program::program(r, &rows, asked, &run);
+    let alike = program::SmallLevels::new();
+    let program = move |r: &mut _| program::program(r, (&rows, &alike), asked, &run);
     let (found, mut measured) = ReplicaAnswer::first(fleet.run(program)?);
     measured.reached = query.graph.nodes() as u64;
     measured.reached_arcs = query.graph.arcs();

@@ -1,6 +1,7 @@
 //! Levels of many arcs as operators: one program for GPUs and host.
 
 use super::Level;
+use super::alike::Alike;
 use super::finish::{Measure, Search, Small};
 use super::lambdas::{BLOCK, Lambdas, heavy, keep, kept_heaviest, odd};
 use super::pieces::Pieces;
@@ -171,10 +172,21 @@ pub(super) struct Found {
     pub sweeps: u32,
 }
 
+/// The levels of few arcs, of the replicas of a process: by how many there were before, arcs, nodes and squares of their weights.
+pub(super) type SmallLevels = Alike<(u64, usize, usize, u128), Ended>;
+
+/// What these end with.
+pub(super) struct Ended {
+    /// Nodes, and the community of each.
+    ids: Vec<u32>,
+    to: Vec<u32>,
+    levels: Vec<Level>,
+}
+
 /// The program of one replica.
 pub(super) fn program(
     r: &mut Replica,
-    g: &Resident,
+    (g, alike): (&Resident, &SmallLevels),
     asked: Asked,
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Found>> {
@@ -193,6 +205,8 @@ pub(super) fn program(
     let found = Found::default();
     let mut driver = Driver {
         g,
+        alike,
+        finished: 0,
         scale,
         dealt,
         worth,
@@ -287,6 +301,9 @@ fn starts(r: &mut Replica, lambdas: &Lambdas, state: &mut State, nodes: usize) -
 /// One run, to be repeated.
 pub(super) struct Driver<'a> {
     g: &'a Resident,
+    /// What finishes levels of few arcs, and how often it did.
+    alike: &'a SmallLevels,
+    finished: u64,
     /// Units of a weight of 1.
     scale: f64,
     /// The part of the nodes whose moves this replica finds, and how many parts there are, where a level has so many arcs.
@@ -687,7 +704,31 @@ impl Driver<'_> {
         }
         // Nodes are communities.
         let squares = self.squares(r)?;
-        let Driver { state, measure, refines, nodes, arcs, found, .. } = self;
+        let (seat, rank) = (r.rendezvous().clone(), r.rank());
+        let beat = || seat.beat(rank);
+        let key = (self.finished, self.arcs, self.nodes, squares);
+        let ended = self.alike.once(key, &beat, || self.search_small(r, squares, &beat))?;
+        self.finished += 1;
+        let Driver { state, refines, found, .. } = self;
+        // The first is known where nothing moved.
+        let known = usize::from(*refines && found.levels.last() == ended.levels.first());
+        found.levels.extend(ended.levels.iter().skip(known));
+        let (mut ids, mut to) = (ended.ids.clone(), ended.to.clone());
+        ids.resize(state.few_nodes.len(), 0);
+        to.resize(state.few_found.len(), 0);
+        state.few_nodes.assign(&ids)?;
+        state.few_found.assign(&to)?;
+        self.place(r, ended.ids.len())
+    }
+
+    /// Searches the level that was taken, and those that follow from it, by one thread.
+    fn search_small(
+        &self,
+        r: &mut Replica,
+        squares: u128,
+        beat: &(dyn Fn() + Sync),
+    ) -> Result<Ended> {
+        let Driver { state, measure, refines, nodes, arcs, .. } = self;
         let (sources, targets) = (r.read(&state.few_sources)?, r.read(&state.few_targets)?);
         let (weights, own) = (r.read(&state.few_weights)?, r.read(&state.few_own)?);
         let all = (0..*arcs).map(|i| (sources[i], targets[i], weights[i], own[i]));
@@ -698,21 +739,10 @@ impl Driver<'_> {
         };
         let (here, count) = small.size();
         let others = (squares - here, *nodes as u64 - count);
-        let mut ids = small.ids.clone();
-        let (seat, rank) = (r.rendezvous().clone(), r.rank());
-        let beat = || seat.beat(rank);
-        let of = Search { by: measure, others, refines: *refines, draw: 0, beat: &beat };
-        let (mut to, mut levels) = small.finished(from, &of);
-        if *refines && found.levels.last() == levels.first() {
-            levels.remove(0);
-        }
-        let count = ids.len();
-        ids.resize(state.few_nodes.len(), 0);
-        to.resize(state.few_found.len(), 0);
-        state.few_nodes.assign(&ids)?;
-        state.few_found.assign(&to)?;
-        found.levels.extend(levels);
-        self.place(r, count)
+        let ids = small.ids.clone();
+        let of = Search { by: measure, others, refines: *refines, draw: 0, beat };
+        let (to, levels) = small.finished(from, &of);
+        Ok(Ended { ids, to, levels })
     }
 
     /// The arcs of a level that has few, where the host can read them.
@@ -780,7 +810,8 @@ mod tests {
                 {
                     let (rows, run) = (rows.clone(), RunOptions::default());
                     let asked = Asked { resolution: 1.0, refines, worth, few };
-                    let found = fleet.run(move |r| program(r, &rows, asked, &run));
+                    let alike = SmallLevels::new();
+                    let found = fleet.run(move |r| program(r, (&rows, &alike), asked, &run));
                     let found = found.unwrap().swap_remove(0).found;
                     assert!(found.sweeps > 0, "{spec}");
                     let answer = Modules::of(&graph, found, Measured::default());
