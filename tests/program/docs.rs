@@ -1413,7 +1413,8 @@ fn communities(archive: &str) -> String {
     for ((title, dataset), workload) in both {
         let [one, two] = [1, 2].map(|gpus| verified_cell(&records, (workload, dataset, ""), gpus));
         let (Some(one), Some(two)) = (one, two) else {
-            assert!(workload == "leiden", "no communities of {dataset}");
+            // It takes too long to be in configs/communities.toml.
+            assert!(workload == "leiden" && *dataset == "rmat24", "{workload} of {dataset}");
             continue;
         };
         let ms = |record: &serde_json::Value| record["process-time"]["median"].as_f64();
