@@ -77,8 +77,10 @@ fn any_number_of_replicas_and_any_merge_find_the_same() {
         }
     };
     common::everywhere(|fleet, config, how| {
-        // Hosts take long where many move at once: each schedule once, and each merge on one.
-        let (auto, first) = (config.merge == MergeMode::Auto, how.contains("host:3"));
+        // Hosts take long where many move at once: once on each, and by each merge on one.
+        let whole = config.layout == Layout::Auto || how.contains("cuda");
+        let auto = config.merge == MergeMode::Auto && whole;
+        let first = how.contains("host:3");
         let (layout, merge) = (config.layout, config.merge);
         let config = RunConfig { merge, ..RunConfig::default() };
         let chosen = |name: &str| name != "many arcs" || auto || first && layout == Layout::Auto;

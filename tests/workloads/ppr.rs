@@ -3,7 +3,7 @@
 
 use crate::common;
 use crate::common::{csv_of, graph_of, hash, outcome, own, solved};
-use hivegraph::algorithm::PersonalRanks;
+use hivegraph::algorithm::{MergeMode, PersonalRanks};
 use hivegraph::fleet::CollectiveKind;
 use hivegraph::graph::Graph;
 use hivegraph::io::{LoadOptions, load_with};
@@ -458,11 +458,15 @@ fn power_iteration_has_the_same_bits_on_any_number_of_replicas_in_any_batch() {
                 json!({ "method": "power", "sources": "0" }),
                 json!({ "method": "power", "sources": "0", "weighted": true, "tolerance": 1e-3 }),
             ] {
-                if *name == "hub" && options.get("sources").is_none() {
+                let (merge, all) = (config.merge, options.get("sources").is_none());
+                let long = all && options.get("tolerance").is_none();
+                // Hosts take long where all nodes are sources: a merge for each schedule.
+                let skipped = long && merge != MergeMode::Auto && fleet.info().backend == "host";
+                if *name == "hub" && all || skipped {
                     continue;
                 }
                 let told = format!("{name}, {options}");
-                let config = RunConfig { merge: config.merge, ..asked(options) };
+                let config = RunConfig { merge, ..asked(options) };
                 let found: PersonalRanks = solved("ppr", fleet, graph, &config);
                 let known = first.entry(told.clone()).or_insert_with(|| found.clone());
                 assert!(
