@@ -113,12 +113,14 @@ pub(super) fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count:
 
 /// Places in a piece of a row: 2^5.
 pub(super) const PIECE: u32 = 5;
+/// The bits of a place that are those in its piece.
+const IN_PIECE: u32 = (1 << PIECE) - 1;
 
 /// Whether a piece begins with an arc.
 #[lambda]
 pub(super) fn cuts(i: u64, source: Reads<u32>, at: Reads<u32>) -> bool {
     let place = i as u32 - at[source[i]];
-    place & 31_u32 == 0_u32
+    place & IN_PIECE == 0_u32
 }
 
 /// The arc at a place of the pieces that are chosen; `arcs` where there is none.
@@ -130,8 +132,8 @@ pub(super) fn arc_of(
     source: Reads<u32>,
     arcs: u64,
 ) -> u64 {
-    let first = pieces[chosen[i >> 5_u32]] as u64;
-    let arc = first + (i & 31_u64);
+    let first = pieces[chosen[i >> PIECE]] as u64;
+    let arc = first + (i & IN_PIECE as u64);
     if arc >= arcs || source[arc] != source[first] {
         return arcs;
     }
@@ -221,6 +223,20 @@ pub(super) fn rests(
     let when = ((drawn >> 32_u32) * turns as u64) >> 32_u32;
     let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
     when != turn as u64 || place != replica as u64
+}
+
+/// The same of a node that is listed: it moves, unless lists are made `once` for all turns.
+#[device]
+pub(super) fn rests_once(
+    v: u32,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
+) -> bool {
+    once == 1_u32 && rests(v, sweep, turn, turns, replica, replicas)
 }
 
 /// The name of a pair in a table.
@@ -336,6 +352,12 @@ pub(super) fn tally(
     community: Reads<u32>,
     at: Reads<u32>,
     count: Reads<u32>,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
     key: Writes<u64>,
     sum: Writes<u64>,
 ) {
@@ -345,10 +367,11 @@ pub(super) fn tally(
     }
     let from = source[e];
     let to = target[e];
-    if from != to {
-        let place = claim(key, pair(from, community[to]), at[from], count[from]);
-        sum.add(place, weight[e]);
+    if from == to || rests_once(from, sweep, turn, turns, replica, replicas, once) {
+        return;
     }
+    let place = claim(key, pair(from, community[to]), at[from], count[from]);
+    sum.add(place, weight[e]);
 }
 
 /// The weight of the arcs to the own community.
@@ -358,19 +381,25 @@ pub(super) fn stay(
     chosen: Reads<u32>,
     pieces: Reads<u32>,
     source: Reads<u32>,
-    arcs: u64,
     community: Reads<u32>,
     key: Reads<u64>,
     sum: Reads<u64>,
     at: Reads<u32>,
     count: Reads<u32>,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
     inner: Writes<u64>,
 ) {
     let first = pieces[chosen[i]];
     let v = source[first];
-    if at[v] == first && (first as u64) < arcs {
-        inner[v] = found(key, sum, pair(v, community[v]), at[v], count[v]);
+    if at[v] != first || rests_once(v, sweep, turn, turns, replica, replicas, once) {
+        return;
     }
+    inner[v] = found(key, sum, pair(v, community[v]), at[v], count[v]);
 }
 
 /// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
@@ -403,6 +432,12 @@ pub(super) fn choose(
     size: Reads<u32>,
     at: Reads<u32>,
     count: Reads<u32>,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
     best: Writes<u64>,
     factor: f64,
 ) {
@@ -415,6 +450,9 @@ pub(super) fn choose(
     let here = community[from];
     let there = community[to];
     if from == to || here == there {
+        return;
+    }
+    if rests_once(from, sweep, turn, turns, replica, replicas, once) {
         return;
     }
     if size[there] == 1_u32 && size[here] == 1_u32 && there > here {
@@ -542,12 +580,13 @@ pub(super) fn room(
 
 /// Values that are added up by one.
 pub(super) const BLOCK: usize = 256;
+const ADDED: u64 = BLOCK as u64;
 
 /// The sum of a block of values.
 #[lambda]
 pub(super) fn add_up(i: u64, values: Reads<u32>, length: u64, sums: Writes<u32>) {
-    let mut at = 256_u64 * i;
-    let end = length.min(at + 256_u64);
+    let mut at = ADDED * i;
+    let end = length.min(at + ADDED);
     let mut all = 0_u32;
     loop {
         if at >= end {

@@ -83,12 +83,13 @@ impl Pieces {
         Over::elements(self.chosen.len()).whole()
     }
 
+    /// What finds the nodes that have them.
+    pub fn rows<'a>(&'a self, source: &'a Replicated<u32>) -> Args<'a> {
+        Args::new().reads("chosen", &self.chosen).reads("pieces", &self.all).reads("source", source)
+    }
+
     /// What finds their arcs.
     pub fn args<'a>(&'a self, source: &'a Replicated<u32>) -> Args<'a> {
-        Args::new()
-            .reads("chosen", &self.chosen)
-            .reads("pieces", &self.all)
-            .reads("source", source)
-            .scalar("arcs", self.arcs as u64)
+        self.rows(source).scalar("arcs", self.arcs as u64)
     }
 }

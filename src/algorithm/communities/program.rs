@@ -32,6 +32,9 @@ const MOST_TURNS: u32 = 256;
 pub(super) const SWEEPS: u32 = 32;
 /// A sweep that gains less is the level's last.
 const LEAST_SWEEP: f64 = 1e-4;
+/// Of levels of fewer arcs the pieces that any turn is about are listed once for all turns: on a GPU the host waits for a list longer
+/// than it takes to look at those that rest.
+const MANY: usize = 1 << 22;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
 const TOTAL_BITS: i32 = 42;
 
@@ -131,6 +134,7 @@ pub(super) fn arrays(shape: &GraphShape, refines: bool, world: usize) -> Vec<Dev
 }
 
 /// Who moves when.
+#[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub sweep: u32,
     pub turn: u32,
@@ -140,9 +144,23 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub fn args<'a>(&self) -> Args<'a> {
-        Args::new()
-            .scalar("sweep", u64::from(self.sweep))
+    /// The turns of a sweep.
+    pub fn all(sweep: u32, turns: u32, dealt: (u32, u32)) -> impl Iterator<Item = Turn> {
+        (0..turns).map(move |turn| Turn { sweep, turn, turns, dealt })
+    }
+
+    /// The turns that a list of pieces is for, where it is made before this one: it alone, or `all`.
+    pub fn listed(self, all: bool) -> Option<Turn> {
+        match (all, self.turn) {
+            (false, _) => Some(self),
+            (true, 0) => Some(Turn { turns: 1, ..self }),
+            (true, _) => None,
+        }
+    }
+
+    /// What tells lambdas of it.
+    pub fn to<'a>(&self, args: Args<'a>) -> Args<'a> {
+        args.scalar("sweep", u64::from(self.sweep))
             .scalar("turn", self.turn)
             .scalar("turns", self.turns)
             .scalar("replica", self.dealt.0)
@@ -565,17 +583,23 @@ impl Driver<'_> {
         if self.arcs < self.worth { (0, 1) } else { self.dealt }
     }
 
+    /// Whether pieces are listed once for all turns.
+    pub(super) fn lists_once(&self) -> bool {
+        self.arcs < MANY && self.dealt().1 == 1
+    }
+
     /// Every node moves once, or stays.
     fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
-        let (replica, replicas) = self.dealt();
+        let (dealt, once) = (self.dealt(), self.lists_once());
         let Driver { state, lambdas, pieces, measure, nodes, .. } = self;
-        for turn in 0..turns {
-            let when = Turn { sweep, turn, turns, dealt: (replica, replicas) };
-            let args = when.args().reads("active", &state.active);
-            pieces.choose(r, &state.source, &lambdas.moves, args)?;
-            pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
-            let args = pieces
-                .args(&state.source)
+        for when in Turn::all(sweep, turns, dealt) {
+            if let Some(listed) = when.listed(once) {
+                let args = listed.to(Args::new()).reads("active", &state.active);
+                pieces.choose(r, &state.source, &lambdas.moves, args)?;
+                pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
+            }
+            let told = |args| when.to(args).scalar("once", u32::from(once));
+            let args = told(pieces.args(&state.source))
                 .reads("target", &state.target)
                 .reads("weight", &state.weight)
                 .reads("community", &state.community)
@@ -584,8 +608,7 @@ impl Driver<'_> {
                 .writes("key", &mut state.key)
                 .writes("sum", &mut state.sum);
             r.for_all("tally", pieces.over(), &lambdas.tally, args)?;
-            let args = pieces
-                .args(&state.source)
+            let args = told(pieces.rows(&state.source))
                 .reads("community", &state.community)
                 .reads("key", &state.key)
                 .reads("sum", &state.sum)
@@ -593,8 +616,7 @@ impl Driver<'_> {
                 .reads("count", &state.count)
                 .writes("inner", &mut state.inner);
             r.for_all("stay", pieces.each(), &lambdas.stay, args)?;
-            let args = pieces
-                .args(&state.source)
+            let args = told(pieces.args(&state.source))
                 .reads("target", &state.target)
                 .reads("community", &state.community)
                 .reads("key", &state.key)
@@ -608,7 +630,7 @@ impl Driver<'_> {
                 .writes("best", &mut state.best)
                 .scalar("factor", measure.factor());
             r.for_all("choose", pieces.over(), &lambdas.choose, args)?;
-            if replicas > 1 {
+            if dealt.1 > 1 {
                 r.merge(&mut state.best)?;
             }
             let args = Args::new()

@@ -61,7 +61,7 @@ impl Driver<'_> {
 
     /// The parts of the communities that were kept, and weighed.
     pub(super) fn parts(&mut self, r: &mut Replica) -> Result<()> {
-        let (replica, replicas) = self.dealt();
+        let (dealt, once) = (self.dealt(), self.lists_once());
         r.copy(&self.state.kept, &mut self.state.whole)?;
         let Driver { state, refining, nodes, .. } = self;
         let all = Over::elements(*nodes).whole();
@@ -79,30 +79,31 @@ impl Driver<'_> {
         let sweep = SWEEPS + self.found.levels.len() as u32;
         let Driver { state, lambdas, refining, pieces, measure, nodes, .. } = self;
         let all = Over::elements(*nodes).whole();
-        for turn in 0..PART_TURNS {
-            let when = Turn { sweep, turn, turns: PART_TURNS, dealt: (replica, replicas) };
-            let args = when
-                .args()
-                .reads("size", &state.size)
-                .reads("own", &state.own)
-                .reads("inner", &state.inner)
-                .reads("of_whole", &state.of_whole)
-                .scalar("factor", measure.factor());
-            pieces.choose(r, &state.source, &refining.asked, args)?;
-            pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
-            let args = pieces
-                .args(&state.source)
+        for when in Turn::all(sweep, PART_TURNS, dealt) {
+            if let Some(listed) = when.listed(once) {
+                let args = listed
+                    .to(Args::new())
+                    .reads("size", &state.size)
+                    .reads("own", &state.own)
+                    .reads("inner", &state.inner)
+                    .reads("of_whole", &state.of_whole)
+                    .scalar("factor", measure.factor());
+                pieces.choose(r, &state.source, &refining.asked, args)?;
+                pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
+            }
+            let told = |args| when.to(args).scalar("once", u32::from(once));
+            let args = told(pieces.args(&state.source))
                 .reads("target", &state.target)
                 .reads("weight", &state.weight)
                 .reads("whole", &state.whole)
                 .reads("kept", &state.kept)
+                .reads("size", &state.size)
                 .reads("at", &state.at)
                 .reads("count", &state.count)
                 .writes("key", &mut state.key)
                 .writes("sum", &mut state.sum);
             r.for_all("tally of parts", pieces.over(), &refining.tally_parts, args)?;
-            let args = pieces
-                .args(&state.source)
+            let args = told(pieces.args(&state.source))
                 .reads("target", &state.target)
                 .reads("whole", &state.whole)
                 .reads("kept", &state.kept)
@@ -116,12 +117,9 @@ impl Driver<'_> {
                 .reads("at", &state.at)
                 .reads("count", &state.count)
                 .writes("best", &mut state.best)
-                .scalar("factor", measure.factor())
-                .scalar("sweep", u64::from(sweep))
-                .scalar("turn", turn)
-                .scalar("turns", PART_TURNS);
+                .scalar("factor", measure.factor());
             r.for_all("choose a part", pieces.over(), &refining.choose_part, args)?;
-            if replicas > 1 {
+            if dealt.1 > 1 {
                 r.merge(&mut state.best)?;
             }
             r.copy(&state.kept, &mut state.community)?;
@@ -132,8 +130,11 @@ impl Driver<'_> {
                 .writes("size", &mut state.size)
                 .writes("best", &mut state.best);
             r.for_all("join parts", all, &refining.join_parts, args)?;
-            let args = Args::new().reads("community", &state.kept).reads("kept", &state.community);
-            pieces.choose(r, &state.source, &lambdas.moved, args)?;
+            if !once {
+                let args =
+                    Args::new().reads("community", &state.kept).reads("kept", &state.community);
+                pieces.choose(r, &state.source, &lambdas.moved, args)?;
+            }
             let args = pieces
                 .args(&state.source)
                 .reads("target", &state.target)

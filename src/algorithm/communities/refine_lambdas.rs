@@ -45,10 +45,19 @@ fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
     (rest as f64) < factor * own as f64 * (all - own) as f64
 }
 
-/// Whether a part keeps all its nodes in this turn: none of several is asked, and one alone may have another turn.
+/// Whether a part of so many nodes keeps them all in this turn, as far as a replica has a say: none of several is asked, and one alone
+/// may have another turn.
 #[device]
-fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
-    nodes != 1_u32 || rests(part, sweep, turn, turns, 0_u32, 1_u32)
+fn stays(
+    part: u32,
+    nodes: u32,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+) -> bool {
+    nodes != 1_u32 || rests(part, sweep, turn, turns, replica, replicas)
 }
 
 /// Whether a piece is of a node that is asked: alone, and of weight enough to the rest of its community.
@@ -69,7 +78,7 @@ pub(super) fn asked(
     replicas: u32,
 ) -> bool {
     let v = source[pieces[i]];
-    if size[v] != 1_u32 || rests(v, sweep, turn, turns, replica, replicas) {
+    if stays(v, size[v], sweep, turn, turns, replica, replicas) {
         return false;
     }
     let loose: bool = is_loose(inner[v], own[v], of_whole[v], factor);
@@ -88,8 +97,15 @@ pub(super) fn tally_parts(
     weight: Reads<u64>,
     whole: Reads<u32>,
     kept: Reads<u32>,
+    size: Reads<u32>,
     at: Reads<u32>,
     count: Reads<u32>,
+    sweep: u64,
+    turn: u32,
+    turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
     key: Writes<u64>,
     sum: Writes<u64>,
 ) {
@@ -99,10 +115,14 @@ pub(super) fn tally_parts(
     }
     let from = source[e];
     let to = target[e];
-    if from != to && whole[from] == whole[to] {
-        let place = claim(key, pair(from, kept[to]), at[from], count[from]);
-        sum.add(place, weight[e]);
+    if from == to || whole[from] != whole[to] {
+        return;
     }
+    if once == 1_u32 && stays(from, size[from], sweep, turn, turns, replica, replicas) {
+        return;
+    }
+    let place = claim(key, pair(from, kept[to]), at[from], count[from]);
+    sum.add(place, weight[e]);
 }
 
 /// The best part for the nodes that are asked: of those that weigh enough to the rest, and of which no node is asked in this turn.
@@ -130,6 +150,9 @@ pub(super) fn choose_part(
     sweep: u64,
     turn: u32,
     turns: u32,
+    replica: u32,
+    replicas: u32,
+    once: u32,
 ) {
     let e: u64 = arc_of(i, chosen, pieces, source, arcs);
     if e >= arcs {
@@ -138,6 +161,9 @@ pub(super) fn choose_part(
     let from = source[e];
     let to = target[e];
     if from == to || whole[from] != whole[to] {
+        return;
+    }
+    if once == 1_u32 && stays(from, size[from], sweep, turn, turns, replica, replicas) {
         return;
     }
     let there = kept[to];
@@ -149,7 +175,7 @@ pub(super) fn choose_part(
     if between == 0_u64 || gain < 0.0_f64 {
         return;
     }
-    if stays(there, size[there], sweep, turn, turns) {
+    if stays(there, size[there], sweep, turn, turns, 0_u32, 1_u32) {
         let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
         if best[from] < told {
             best.max(from, told);
@@ -202,7 +228,7 @@ pub(super) fn rest_less(
     }
     let from = source[e];
     let to = target[e];
-    if from == to || whole[from] != whole[to] {
+    if from == to || whole[from] != whole[to] || kept[from] == before[from] {
         return;
     }
     if kept[from] != kept[to] {
