@@ -1,5 +1,5 @@
-// Merges over peer memory. One launch reduces the own slice over all copies, or fetches all
-// other slices; or it merges what anybody has marked.
+// Merges over peer memory. One launch reduces the own slice over all copies, or fetches what others have;
+// or it merges what anybody has marked.
 
 #include "joint.cuh"
 #include "lambda.cuh"
@@ -14,10 +14,11 @@ struct MergeArgs {  // @host
 };
 
 struct FetchArgs {  // @host
-    u64 copies[REPLICAS];  // address of element 0 of every replica's array, in rank order
-    u64 bounds[REPLICAS + 1];  // bytes; owner r's slice is bounds[r] to bounds[r + 1]
+    // By piece: the address of element 0 of the array that has it, and where it begins and ends there, in bytes.
+    u64 copies[REPLICAS], starts[REPLICAS], ends[REPLICAS];
     u64 own;
-    u32 world, rank;
+    u32 count;  // of pieces
+    u32 unused;
     Exchange exchange;
 };
 
@@ -355,15 +356,14 @@ extern "C" __global__ void __launch_bounds__(512, 2) merge_marked(const __grid_c
     exchanged(a.exchange, [&] { merge_all(a); }, [&] { unmark(a); });
 }
 
-// Copies every other owner's slice from that owner; blocks are dealt over the owners, so that all links
-// are busy at once.
+// Copies each piece from the array that has it; blocks are dealt over the pieces, so that all links are busy at once.
 __device__ __forceinline__ void fetch(const FetchArgs& a) {
-    u32 owners = a.world - 1, block = blockIdx.x / owners, blocks = gridDim.x / owners;
+    if (a.count == 0) return;
+    u32 block = blockIdx.x / a.count, blocks = gridDim.x / a.count, piece = blockIdx.x % a.count;
     if (block >= blocks) return;
-    u32 owner = (a.rank + 1 + blockIdx.x % owners) % a.world;
-    u64 start = a.bounds[owner], end = a.bounds[owner + 1];
+    u64 start = a.starts[piece], end = a.ends[piece];
     u64 thread = (u64)block * blockDim.x + threadIdx.x, stride = (u64)blocks * blockDim.x;
-    const u8* from = (const u8*)a.copies[owner];
+    const u8* from = (const u8*)a.copies[piece];
     u8* to = (u8*)a.own;
     u64 first = (start + 15) / 16 * 16, last = end / 16 * 16;
     if (first >= last) first = last = end;

@@ -62,7 +62,9 @@ impl Reach {
         if self.place.blocks.of(own, address).is_none() {
             let block = self.stream.context().lend(address)?;
             self.place.blocks.told(own, block.clone());
-            self.members.links.send_all(&Message::Lends(block));
+            let (links, own) = (&self.members.links, self.members.links.number());
+            let here = links.here().into_iter().filter(|process| *process != own);
+            links.send_to(here, &Message::Lends(block));
         }
         Ok(())
     }

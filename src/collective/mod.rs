@@ -2,7 +2,7 @@
 //!
 //! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm over different memory: everybody reduces
 //! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
-//! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. Arrays of which it is known where they
+//! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator; `hierarchical` goes through it between hosts alone. Arrays of which it is known where they
 //! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote. Host replicas of
 //! several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`). GPUs that do not
 //! reach each other's memory copy arrays to their hosts and back (`staged`), or take NCCL, by what takes less (`tried`).
@@ -12,8 +12,10 @@ mod across;
 mod cells;
 mod chunk;
 mod element;
+pub(crate) mod hierarchical;
 pub(crate) mod host;
 mod joint;
+mod kernels;
 mod marks;
 pub(crate) mod nccl;
 mod owner;
@@ -30,6 +32,7 @@ pub use chunk::{ChunkPolicy, Shares, Split};
 pub(crate) use element::cells;
 pub use element::{Atomic32, CellSlice, Dtype, Element, MergeOp, atomic_words, atomics};
 pub(crate) use joint::{Together, apart};
+pub(crate) use kernels::op_code;
 pub(crate) use marks::{Marked, Marks};
 pub(crate) use owner::{Label, Labels, Owner};
 pub(crate) use rendezvous::STEP_LIMIT;
@@ -112,7 +115,7 @@ impl Span {
 
 /// Makes replicas equal. Every replica calls it with the same span (but its own address) and split.
 pub(crate) trait Collective: Send {
-    /// `nccl`, `peer` or `host`.
+    /// As [`crate::fleet::CollectiveKind`] has it.
     fn name(&self) -> &'static str;
 
     /// What goes through the host, where that was tried beside NCCL.

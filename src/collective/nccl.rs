@@ -1,18 +1,18 @@
-//! Merges through NCCL, by its `sys` bindings: the communicator is ours, so it can be aborted.
+//! Merges through NCCL, by its `sys` bindings: communicators are ours, so that they can be aborted.
 //!
 //! NCCL has no OR: owners receive everybody's copy of their slice, OR them, and gather. Gather of
 //! unequal chunks is a group of broadcasts.
 
-use super::peer::MergeKernels;
-use super::{Collective, Dtype, MergeOp, Seat, Span};
-use crate::collective::{SLICE_ALIGN, Split};
+use super::kernels::MergeKernels;
+use super::{Collective, Dtype, MergeOp, SLICE_ALIGN, Seat, Span, Split};
 use crate::device::{CudaDevice, DeviceBuffer, Nccl, Stream, nccl};
 use crate::error::{Error, Result};
 use cudarc::nccl::sys;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
+use std::ops::Range;
 use std::time::Instant;
 
-/// The fleet's NCCL id, made once and handed to every rank.
+/// A communicator's id, made once and handed to all its ranks.
 #[derive(Clone, Copy)]
 pub(crate) struct UniqueId(sys::ncclUniqueId);
 
@@ -54,11 +54,13 @@ struct Config {
     split_share: i32,
 }
 
-/// One rank of an NCCL communicator.
-pub(crate) struct NcclCollective {
+/// One rank of an NCCL communicator, which has some or all replicas.
+pub(super) struct Communicator {
     nccl: &'static Nccl,
     device: String,
-    communicator: sys::ncclComm_t,
+    handle: sys::ncclComm_t,
+    rank: usize,
+    world: usize,
     stream: Stream,
     kernels: MergeKernels,
     /// What a call is waited for at least: while channels are connected it takes longer.
@@ -68,18 +70,29 @@ pub(crate) struct NcclCollective {
 }
 
 // SAFETY: a communicator may move between threads; it is used by the one that owns it.
-unsafe impl Send for NcclCollective {}
+unsafe impl Send for Communicator {}
 
 /// What the first calls are waited for at least, in seconds.
 const START_S: f64 = 30.0;
 
-impl NcclCollective {
-    /// Joins the communicator; returns an error when not everybody has after the deadline.
-    pub fn new(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
-        NcclCollective::joined(device, seat, id).map_err(|error| seat.rendezvous.blamed(error))
+impl Communicator {
+    /// Joins the communicator as its member of this number, of so many; an error when not all have after the deadline.
+    pub fn join(
+        device: &mut CudaDevice,
+        seat: &Seat,
+        id: UniqueId,
+        (rank, world): (usize, usize),
+    ) -> Result<Communicator> {
+        let joined = Communicator::joined(device, seat, id, (rank, world));
+        joined.map_err(|error| seat.rendezvous.blamed(error))
     }
 
-    fn joined(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
+    fn joined(
+        device: &mut CudaDevice,
+        seat: &Seat,
+        id: UniqueId,
+        (rank, world): (usize, usize),
+    ) -> Result<Communicator> {
         let (nccl, unset) = (nccl()?, i32::MIN);
         let mut config = Config {
             size: size_of::<Config>(),
@@ -92,10 +105,12 @@ impl NcclCollective {
             net_name: std::ptr::null(),
             split_share: unset,
         };
-        let mut made = NcclCollective {
+        let mut made = Communicator {
             nccl,
             device: device.info.device.clone(),
-            communicator: std::ptr::null_mut(),
+            handle: std::ptr::null_mut(),
+            rank,
+            world,
             stream: device.stream().clone(),
             kernels: MergeKernels::load(device)?,
             at_least_s: START_S,
@@ -104,10 +119,10 @@ impl NcclCollective {
         // SAFETY: `config` starts with the fields that its `size` covers; out-pointer to a field.
         let status = unsafe {
             (nccl.ncclCommInitRankConfig)(
-                &mut made.communicator,
-                seat.world as i32,
+                &mut made.handle,
+                world as i32,
                 id.0,
-                seat.rank as i32,
+                rank as i32,
                 (&raw mut config).cast(),
             )
         };
@@ -121,18 +136,9 @@ impl NcclCollective {
     /// The first collectives connect channels and allocate: do it before anything is timed.
     fn warm_up(&mut self, seat: &Seat, device: &CudaDevice) -> Result<()> {
         let array = device.alloc::<u32>("nccl warm-up", 4096)?;
-        let split = Split::nodes(4096, seat.world, 64);
-        for op in [MergeOp::Or, MergeOp::Min, MergeOp::Gather] {
-            let span = Span {
-                label: "warm-up",
-                address: array.pointer(),
-                length: 4096,
-                dtype: Dtype::U32,
-                op,
-                alike: 0,
-            };
-            self.reserve(seat, span)?;
-            self.merge(seat, span, &split)?;
+        let (address, length, dtype) = (array.pointer(), array.len() as u64, Dtype::U32);
+        for op in [MergeOp::Or, MergeOp::Min] {
+            self.reduce(seat, Span { label: "warm-up", address, length, dtype, op, alike: 0 })?;
         }
         device.wait()
     }
@@ -143,7 +149,7 @@ impl NcclCollective {
             return Ok(());
         }
         // SAFETY: returns a static or communicator-owned NUL-terminated string.
-        let words = unsafe { (self.nccl.ncclGetLastError)(self.communicator) };
+        let words = unsafe { (self.nccl.ncclGetLastError)(self.handle) };
         let words = if words.is_null() {
             String::new()
         } else {
@@ -161,8 +167,7 @@ impl NcclCollective {
         loop {
             let mut state = sys::ncclResult_t::ncclSuccess;
             // SAFETY: a live communicator; out-pointer to a local.
-            let status =
-                unsafe { (self.nccl.ncclCommGetAsyncError)(self.communicator, &mut state) };
+            let status = unsafe { (self.nccl.ncclCommGetAsyncError)(self.handle, &mut state) };
             self.accept(call, status)?;
             if state == sys::ncclResult_t::ncclSuccess {
                 return Ok(());
@@ -182,93 +187,98 @@ impl NcclCollective {
     }
 
     /// Called only by the owning thread.
-    fn abort(&mut self) {
-        if !self.communicator.is_null() {
+    pub fn abort(&mut self) {
+        if !self.handle.is_null() {
             // SAFETY: the own communicator, not used after this.
-            unsafe { (self.nccl.ncclCommAbort)(self.communicator) };
-            self.communicator = std::ptr::null_mut();
+            unsafe { (self.nccl.ncclCommAbort)(self.handle) };
+            self.handle = std::ptr::null_mut();
         }
     }
 
+    /// Makes room for merges of `span` ahead of time.
+    pub fn reserve(&mut self, span: &Span) -> Result<()> {
+        if span.op != MergeOp::Or {
+            return Ok(());
+        }
+        let words = slices(span.length, span.dtype.size() as u64, self.world as u64);
+        if self.slices.as_ref().is_none_or(|s| s.len() < words) {
+            self.slices = None;
+            self.slices = Some(DeviceBuffer::new(&self.stream, "or slices", words)?);
+        }
+        Ok(())
+    }
+
+    /// Combines everybody's copies of `span`, in place; a gather combines nothing. All members call it, for as many elements.
+    pub fn reduce(&mut self, seat: &Seat, span: Span) -> Result<()> {
+        let op = match span.op {
+            MergeOp::Or => return self.or(seat, &span),
+            MergeOp::Gather => return Ok(()),
+            MergeOp::Min => sys::ncclRedOp_t::ncclMin,
+            MergeOp::Max => sys::ncclRedOp_t::ncclMax,
+            MergeOp::Sum => sys::ncclRedOp_t::ncclSum,
+        };
+        let (at, length) = (span.address as *mut c_void, span.length as usize);
+        let (dtype, stream) = (nccl_type(span.dtype), self.stream.handle()?.cast());
+        // SAFETY: an in-place all-reduce over the span, which is as long on all members.
+        let status =
+            unsafe { (self.nccl.ncclAllReduce)(at, at, length, dtype, op, self.handle, stream) };
+        self.accept("ncclAllReduce", status)?;
+        self.complete(seat, "ncclAllReduce")
+    }
+
     /// OR: owners collect everybody's copy of their slice and reduce it.
-    fn or_slices(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
-        self.reserve(seat, *span)?;
+    fn or(&mut self, seat: &Seat, span: &Span) -> Result<()> {
+        self.reserve(span)?;
+        // Slices stay aligned for wide access.
+        let split = Split::nodes(span.length, self.world, SLICE_ALIGN);
         let size = span.dtype.size() as u64;
-        let own = split.range(seat.rank);
+        let own = split.range(self.rank);
         let slice_bytes = (own.end - own.start) * size;
         let pitch = slice_bytes.next_multiple_of(16);
         let base = self.slices.as_ref().map_or(0, DeviceBuffer::pointer);
-        let stream = self.stream.handle()?.cast();
-        // SAFETY: slices lie inside the span and the scratch; all ranks send and receive matching
-        // sizes because they show the same split at the meeting before.
+        let (stream, bytes_of) = (self.stream.handle()?.cast(), sys::ncclDataType_t::ncclUint8);
+        // SAFETY: slices lie inside the span and the scratch; all members send and receive matching sizes, because their spans are
+        // as long.
         unsafe {
             self.accept("ncclGroupStart", (self.nccl.ncclGroupStart)())?;
-            for peer in 0..seat.world {
+            for peer in 0..self.world {
                 let theirs = split.range(peer);
                 let bytes = ((theirs.end - theirs.start) * size) as usize;
-                let from = (span.address + theirs.start * size) as *const std::ffi::c_void;
-                self.accept(
-                    "ncclSend",
-                    (self.nccl.ncclSend)(
-                        from,
-                        bytes,
-                        sys::ncclDataType_t::ncclUint8,
-                        peer as i32,
-                        self.communicator,
-                        stream,
-                    ),
-                )?;
-                let to = (base + pitch * peer as u64) as *mut std::ffi::c_void;
-                self.accept(
-                    "ncclRecv",
-                    (self.nccl.ncclRecv)(
-                        to,
-                        slice_bytes as usize,
-                        sys::ncclDataType_t::ncclUint8,
-                        peer as i32,
-                        self.communicator,
-                        stream,
-                    ),
-                )?;
+                let from = (span.address + theirs.start * size) as *const c_void;
+                let (to, with) = ((base + pitch * peer as u64) as *mut c_void, peer as i32);
+                let sent = (self.nccl.ncclSend)(from, bytes, bytes_of, with, self.handle, stream);
+                self.accept("ncclSend", sent)?;
+                let bytes = slice_bytes as usize;
+                let taken = (self.nccl.ncclRecv)(to, bytes, bytes_of, with, self.handle, stream);
+                self.accept("ncclRecv", taken)?;
             }
             self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
         self.complete(seat, "ncclSend and ncclRecv")?;
-        if slice_bytes == 0 {
-            return Ok(());
+        if slice_bytes > 0 {
+            // The kernel indexes copies like the whole array: shift each base by the slice's start.
+            let copies: Vec<u64> = (0..self.world as u64)
+                .map(|peer| (base + pitch * peer).wrapping_sub(own.start * size))
+                .collect();
+            self.kernels.reduce(span, &copies, own, None)?;
         }
-        // The kernel indexes copies like the whole array: shift each base by the slice's start.
-        let copies: Vec<u64> = (0..seat.world as u64)
-            .map(|peer| (base + pitch * peer).wrapping_sub(own.start * size))
-            .collect();
-        self.kernels.reduce(&self.device, self.stream.handle()?, span, &copies, own, None)
+        let slices: Vec<Range<u64>> = (0..self.world).map(|peer| split.range(peer)).collect();
+        self.gather(seat, span, &slices)
     }
 
-    fn gather(&mut self, seat: &Seat, span: &Span, split: &Split) -> Result<()> {
+    /// Gives everybody the range of each member, in place. All members call it with the same ranges.
+    pub fn gather(&mut self, seat: &Seat, span: &Span, ranges: &[Range<u64>]) -> Result<()> {
         let size = span.dtype.size() as u64;
-        let stream = self.stream.handle()?.cast();
-        // SAFETY: every chunk lies inside the span; all ranks show the same split.
+        let (stream, bytes_of) = (self.stream.handle()?.cast(), sys::ncclDataType_t::ncclUint8);
+        // SAFETY: every range lies inside the span, and is as long on all members.
         unsafe {
             self.accept("ncclGroupStart", (self.nccl.ncclGroupStart)())?;
-            for owner in 0..seat.world {
-                let chunk = split.range(owner);
-                if chunk.is_empty() {
-                    continue;
-                }
-                let at = (span.address + chunk.start * size) as *mut std::ffi::c_void;
-                let bytes = ((chunk.end - chunk.start) * size) as usize;
-                self.accept(
-                    "ncclBroadcast",
-                    (self.nccl.ncclBroadcast)(
-                        at,
-                        at,
-                        bytes,
-                        sys::ncclDataType_t::ncclUint8,
-                        owner as i32,
-                        self.communicator,
-                        stream,
-                    ),
-                )?;
+            for (owner, range) in ranges.iter().enumerate().filter(|(_, range)| !range.is_empty()) {
+                let at = (span.address + range.start * size) as *mut c_void;
+                let (bytes, root) = (((range.end - range.start) * size) as usize, owner as i32);
+                let given =
+                    (self.nccl.ncclBroadcast)(at, at, bytes, bytes_of, root, self.handle, stream);
+                self.accept("ncclBroadcast", given)?;
             }
             self.accept("ncclGroupEnd", (self.nccl.ncclGroupEnd)())?;
         }
@@ -295,77 +305,53 @@ pub(crate) fn slices(length: u64, size: u64, world: u64) -> usize {
     ((slice * size).next_multiple_of(16) * world / 8) as usize
 }
 
+/// Merges through one communicator of all replicas.
+pub(crate) struct NcclCollective(Communicator);
+
+impl NcclCollective {
+    /// Of a replica with a GPU of its own.
+    pub fn new(device: &mut CudaDevice, seat: &Seat, id: UniqueId) -> Result<NcclCollective> {
+        Communicator::join(device, seat, id, (seat.rank, seat.world)).map(NcclCollective)
+    }
+}
+
 impl Collective for NcclCollective {
     fn abandon(&mut self) {
         // Its kernels do not look at the fleet's word of abort.
-        self.abort();
+        self.0.abort();
     }
 
     fn name(&self) -> &'static str {
         "nccl"
     }
 
-    fn reserve(&mut self, seat: &Seat, span: Span) -> Result<()> {
-        if span.op != MergeOp::Or {
-            return Ok(());
-        }
-        let words = slices(span.length, span.dtype.size() as u64, seat.world as u64);
-        if self.slices.as_ref().is_none_or(|s| s.len() < words) {
-            self.slices = None;
-            self.slices = Some(DeviceBuffer::new(&self.stream, "or slices", words)?);
-        }
-        Ok(())
+    fn reserve(&mut self, _seat: &Seat, span: Span) -> Result<()> {
+        self.0.reserve(&span)
     }
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
-        self.merge_all(seat, span, split).map_err(|error| seat.rendezvous.blamed(error))
-    }
-}
-
-impl NcclCollective {
-    fn merge_all(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
-        // Reductions divide the work evenly whatever the split: slices stay aligned for wide access.
-        let even = Split::nodes(span.length, seat.world, SLICE_ALIGN);
-        let split = if span.op == MergeOp::Gather { split } else { &even };
         // Nobody enters NCCL before everybody has come for the same merge: a dead peer ends here.
         let ticket = span.ticket(seat, split.fingerprint());
         let seen = seat.rendezvous.meet(seat.rank, ticket, [0, 0, 0, span.alike])?;
         if span.is_same(&seen) {
             return Ok(());
         }
-        let op = match span.op {
-            MergeOp::Gather => return self.gather(seat, &span, split),
-            MergeOp::Or => {
-                self.or_slices(seat, &span, split)?;
-                return self.gather(seat, &span, split);
+        let merged = match span.op {
+            MergeOp::Gather => {
+                let chunks: Vec<Range<u64>> =
+                    (0..seat.world).map(|rank| split.range(rank)).collect();
+                self.0.gather(seat, &span, &chunks)
             }
-            MergeOp::Min => sys::ncclRedOp_t::ncclMin,
-            MergeOp::Max => sys::ncclRedOp_t::ncclMax,
-            MergeOp::Sum => sys::ncclRedOp_t::ncclSum,
+            MergeOp::Or | MergeOp::Min | MergeOp::Max | MergeOp::Sum => self.0.reduce(seat, span),
         };
-        let at = span.address as *mut std::ffi::c_void;
-        let stream = self.stream.handle()?.cast();
-        // SAFETY: an in-place all-reduce over the span, the same on all ranks.
-        let status = unsafe {
-            (self.nccl.ncclAllReduce)(
-                at,
-                at,
-                span.length as usize,
-                nccl_type(span.dtype),
-                op,
-                self.communicator,
-                stream,
-            )
-        };
-        self.accept("ncclAllReduce", status)?;
-        self.complete(seat, "ncclAllReduce")
+        merged.map_err(|error| seat.rendezvous.blamed(error))
     }
 }
 
-impl Drop for NcclCollective {
+impl Drop for Communicator {
     fn drop(&mut self) {
-        if self.communicator.is_null() {
+        if self.handle.is_null() {
             return;
         }
         let abandoned = self.stream.context().abandoned.load(std::sync::atomic::Ordering::Acquire);
@@ -374,6 +360,6 @@ impl Drop for NcclCollective {
             return;
         }
         // SAFETY: a quiet communicator, destroyed once by its owner.
-        unsafe { (self.nccl.ncclCommDestroy)(self.communicator) };
+        unsafe { (self.nccl.ncclCommDestroy)(self.handle) };
     }
 }

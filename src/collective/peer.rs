@@ -6,15 +6,15 @@
 //! several processes.
 
 use super::abroad::{Reach, no_addresses};
+use super::kernels::{
+    Addresses, Exchanges, MOST_MARKED, Meets, MergeKernels, Part, Piece, op_code,
+};
 use super::two_shot::{Mover, two_shot};
-use super::{Collective, Dtype, Marked, Marks, MergeOp, Seat, Span};
+use super::{Collective, Marked, Marks, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
-use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
-use crate::device::kernels::joint::{Exchange, Joint, Mail};
-use crate::device::kernels::merge::{FetchArgs, MARKED, MarkedArgs, MergeArgs, SETS};
-use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, KERNELS, Launch, Pinned, Stream};
-use crate::error::{Error, Result};
-use bytemuck::Zeroable;
+use crate::device::kernels::joint::{Joint, Mail};
+use crate::device::{CudaDevice, DeviceBuffer, EVENT_RING, Stream};
+use crate::error::Result;
 use cudarc::driver::sys;
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,194 +62,14 @@ pub(crate) struct PeerCollective {
     ring: Vec<EventHandle>,
     neighbours: Vec<Neighbour>,
     rank: usize,
+    /// The ranks of the replicas that merge, which are all of this host.
+    here: Range<usize>,
     published: u64,
     joins: bool,
     kernels: MergeKernels,
     together: Option<Exchanges>,
     /// How memory of other processes is seen, where there are several.
     reach: Option<Reach>,
-}
-
-/// What launches need to meet those of other GPUs.
-pub(super) struct Exchanges {
-    joint: Joint,
-    /// Where kernels of all GPUs meet here. Others write into it until their last joint launch has ended: a fleet lets go of it
-    /// after all programs.
-    _mail: DeviceBuffer<Mail>,
-    at: DeviceBuffer<Meeting>,
-    abort: Arc<Pinned<u32>>,
-    left: Arc<Pinned<u32>>,
-    deadline_ns: u64,
-    /// Blocks that have come to meetings, of all launches so far.
-    arrived: u64,
-}
-
-/// Where a launch meets those of other GPUs.
-#[derive(Clone, Copy)]
-pub(super) struct Meets {
-    before: bool,
-    after: bool,
-}
-
-/// A launch's part in an exchange; none where hosts and events order launches.
-pub(super) type Part<'a> = Option<(&'a mut Exchanges, Meets)>;
-
-/// What a launch of so many blocks is told of it.
-fn exchange(part: Part<'_>, blocks: u32) -> Exchange {
-    let Some((all, Meets { before, after })) = part else {
-        return Exchange { joint: Joint::alone(), ..Exchange::zeroed() };
-    };
-    let exchange = Exchange {
-        joint: all.joint,
-        at: all.at.pointer(),
-        abort: all.abort.pointer(),
-        left: all.left.pointer(),
-        deadline_ns: all.deadline_ns,
-        arrived: all.arrived,
-        before: before.into(),
-        after: after.into(),
-    };
-    all.arrived += u64::from(blocks) * (u64::from(before) + u64::from(after));
-    exchange
-}
-
-/// The loaded merge kernels and how to launch them.
-pub(super) struct MergeKernels {
-    /// In the order of [`Dtype`].
-    reduce: [crate::device::Function; 6],
-    marked: crate::device::Function,
-    fetch: crate::device::Function,
-    /// Most blocks that are resident at once, where nobody shares the GPU.
-    resident: u32,
-}
-
-/// The addresses of a replica's arrays and of their marks.
-type Addresses = Vec<[u64; 2]>;
-
-/// Threads of a block that merges.
-const THREADS: u32 = 512;
-
-/// Blocks of which a multiprocessor holds as many at least: the kernels' launch bounds.
-const RESIDENT: u32 = 2;
-
-impl MergeKernels {
-    pub fn load(device: &mut CudaDevice) -> Result<MergeKernels> {
-        let source = KERNELS.iter().find(|k| k.name == "merge.cu");
-        let source =
-            source.ok_or_else(|| Error::machine("merge.cu is not embedded; this is a bug"))?;
-        let mut load = |name| device.function(source, &[], name);
-        let reduce = [
-            load("merge_reduce_u8")?,
-            load("merge_reduce_u32")?,
-            load("merge_reduce_u64")?,
-            load("merge_reduce_i32")?,
-            load("merge_reduce_f32")?,
-            load("merge_reduce_f64")?,
-        ];
-        Ok(MergeKernels {
-            reduce,
-            marked: load("merge_marked")?,
-            fetch: load("merge_fetch")?,
-            resident: (device.info.multiprocessors * RESIDENT / device.sharers).max(1),
-        })
-    }
-
-    /// As many blocks as there is work for, of those that may be there at once.
-    fn blocks(&self, part: &Part, wanted: u64) -> u32 {
-        let most = if part.is_some() { self.resident } else { 2 * self.resident };
-        wanted.clamp(1, most.into()) as u32
-    }
-
-    /// The launch of so many blocks; they are all resident where they meet those of other GPUs.
-    fn shape(exchange: &Exchange, blocks: u32) -> Launch {
-        Launch { cooperative: exchange.joint.world > 1, ..Launch::of(blocks, THREADS) }
-    }
-
-    /// `own[range] = op over copies, in the order given`.
-    pub fn reduce(
-        &self,
-        name: &str,
-        stream: sys::CUstream,
-        span: &Span,
-        copies: &[u64],
-        range: Range<u64>,
-        part: Part,
-    ) -> Result<()> {
-        let mut args = MergeArgs {
-            own: span.address,
-            start: range.start,
-            end: range.end,
-            ..MergeArgs::zeroed()
-        };
-        args.copies[..copies.len()].copy_from_slice(copies);
-        args.world = copies.len() as u32;
-        args.op = op_code(span.op);
-        let bytes = (range.end - range.start) * span.dtype.size() as u64;
-        let blocks = self.blocks(&part, bytes.div_ceil(16 * u64::from(THREADS)));
-        args.exchange = exchange(part, blocks);
-        let shape = Self::shape(&args.exchange, blocks);
-        crate::device::launch_on(name, stream, self.reduce[span.dtype as usize], shape, &args)
-    }
-
-    /// Takes over what others have marked of some arrays. `posted` are everybody's addresses.
-    fn marked(
-        &self,
-        (name, stream): (&str, sys::CUstream),
-        arrays: &[(Span, &Marks)],
-        posted: &[&[[u64; 2]]],
-        rank: usize,
-        part: Part,
-    ) -> Result<()> {
-        let mut args = MarkedArgs::zeroed();
-        let world = posted.len() as u32;
-        (args.count, args.world, args.rank) = (arrays.len() as u32, world, rank as u32);
-        // A warp a word, or a part of one where there would be few.
-        let warps = u64::from(self.resident * THREADS / 32);
-        let all: u64 = arrays.iter().map(|(_, marks)| marks.words()).sum();
-        let shift = (0..2).take_while(|shift| all << (shift + 1) <= warps).count() as u32;
-        let mut tasks = 0;
-        for (at, (array, (span, marks))) in args.arrays.iter_mut().zip(arrays).enumerate() {
-            for (other, addresses) in posted.iter().enumerate() {
-                [array.copies[other], array.marks[other]] = addresses[at];
-            }
-            (array.kind, array.shift) = match marks.of() {
-                Marked::Blocks | Marked::Terms => (span.dtype as u32, shift),
-                Marked::Lines => (SETS, 0),
-            };
-            tasks += marks.words() << array.shift;
-            (array.length, array.tasks, array.op) = (span.length, tasks, op_code(span.op));
-        }
-        let blocks = self.blocks(&part, tasks.div_ceil(u64::from(THREADS / 32)));
-        args.exchange = exchange(part, blocks);
-        let shape = Self::shape(&args.exchange, blocks);
-        crate::device::launch_on(name, stream, self.marked, shape, &args)
-    }
-
-    /// Every other owner's slice, in one launch.
-    fn fetch(
-        &self,
-        name: &str,
-        stream: sys::CUstream,
-        span: &Span,
-        copies: &[u64],
-        (split, rank): (&Split, usize),
-        part: Part,
-    ) -> Result<()> {
-        let size = span.dtype.size() as u64;
-        let mut args = FetchArgs { own: span.address, rank: rank as u32, ..FetchArgs::zeroed() };
-        args.copies[..copies.len()].copy_from_slice(copies);
-        args.world = copies.len() as u32;
-        args.bounds.iter_mut().zip(split.bounds()).for_each(|(to, from)| *to = from * size);
-        let owners = args.world - 1;
-        let total = split.bounds().last().map_or(0, |end| end * size);
-        let own = split.range(rank);
-        let wanted = (total - (own.end - own.start) * size).div_ceil(64 * u64::from(THREADS));
-        // As many an owner.
-        let blocks = (self.blocks(&part, wanted) / owners).max(1) * owners;
-        args.exchange = exchange(part, blocks);
-        let shape = Self::shape(&args.exchange, blocks);
-        crate::device::launch_on(name, stream, self.fetch, shape, &args)
-    }
 }
 
 /// Differs where replicas come for other arrays.
@@ -268,22 +88,13 @@ fn all_alike(arrays: &[(Span, &Marks)]) -> u64 {
     if known { (all | 2) & !1 } else { 0 }
 }
 
-/// The operation in kernels. A gather has none: it comes to a sum of one copy.
-pub(crate) fn op_code(op: MergeOp) -> u32 {
-    match op {
-        MergeOp::Or => OP_OR,
-        MergeOp::Min => OP_MIN,
-        MergeOp::Max => OP_MAX,
-        MergeOp::Sum | MergeOp::Gather => OP_SUM,
-    }
-}
-
 impl PeerCollective {
-    /// Of replica `seat`, whose process has these `neighbours`, itself among them. A meeting. `joins`: kernels of others than merges
-    /// may meet those of other GPUs, too.
+    /// Of replica `seat` and the others of `here`, whose process has these `neighbours`, itself among them. A meeting of all replicas.
+    /// `joins`: kernels of others than merges may meet those of other GPUs, too.
     pub fn new(
         device: &mut CudaDevice,
         seat: &Seat,
+        here: Range<usize>,
         neighbours: &[Neighbour],
         joins: bool,
     ) -> Result<PeerCollective> {
@@ -296,6 +107,7 @@ impl PeerCollective {
             ring: device.ring().iter().map(|e| EventHandle(*e)).collect(),
             neighbours: neighbours.to_vec(),
             rank: seat.rank,
+            here: here.clone(),
             published: 0,
             joins,
             kernels: MergeKernels::load(device)?,
@@ -317,15 +129,8 @@ impl PeerCollective {
                 split: 0,
             };
             let all = made.addresses(seat, ticket, mail.pointer())?;
-            made.together = Some(Exchanges {
-                joint: Joint::new(&all, seat.rank),
-                _mail: mail,
-                at: device.alloc("meetings of merges", 1)?,
-                abort: device.abort.clone(),
-                left: device.left.clone(),
-                deadline_ns: device.merge_deadline_ns(),
-                arrived: 0,
-            });
+            let joint = Joint::new(&all, seat.rank - here.start);
+            made.together = Some(Exchanges::new(device, joint, mail)?);
         }
         Ok(made)
     }
@@ -369,27 +174,28 @@ impl Collective for PeerCollective {
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         span.check()?;
-        let Some(together) = self.together.as_mut() else {
+        if self.together.is_none() {
             return two_shot(self, seat, span, split);
-        };
+        }
         // The same steps and meetings as there.
         let ticket = span.ticket(seat, split.fingerprint());
-        let told = [span.address, 0, 0, span.alike];
-        let (seen, copies) = addresses(&mut self.reach, seat, ticket, told)?;
+        let (seen, copies) = self.found(seat, ticket, [span.address, 0, 0, span.alike])?;
         if span.is_same(&seen) {
             return Ok(());
         }
-        let (name, stream, kernels) = (&self.name, self.stream.handle()?, &self.kernels);
         if span.op != MergeOp::Gather {
-            let part = Some((&mut *together, Meets { before: true, after: false }));
-            kernels.reduce(name, stream, &span, &copies, split.range(seat.rank), part)?;
+            let meets = Meets { before: true, after: false };
+            self.shot(seat, ticket, meets, |kernels, part| {
+                kernels.reduce(&span, &copies, split.range(seat.rank), part)
+            })?;
         }
-        let part = Some((together, Meets { before: true, after: true }));
-        kernels.fetch(name, stream, &span, &copies, (split, seat.rank), part)
+        let (pieces, meets) =
+            (slices(&span, &copies, split, seat.rank), Meets { before: true, after: true });
+        self.shot(seat, ticket, meets, |kernels, part| kernels.fetch(span.address, &pieces, part))
     }
 
     fn addresses(&mut self, seat: &Seat, ticket: Ticket, own: u64) -> Result<Vec<u64>> {
-        Ok(addresses(&mut self.reach, seat, ticket, [own, 0, 0, 0])?.1)
+        Ok(self.found(seat, ticket, [own, 0, 0, 0])?.1)
     }
 
     fn reads_marks(&self) -> bool {
@@ -422,15 +228,13 @@ impl Collective for PeerCollective {
             if by_hosts {
                 self.acquire(&seen)?;
             }
-            let most = MARKED as usize;
-            for (at, some) in arrays.chunks(most).enumerate() {
-                let own = at * most..at * most + some.len();
+            for (at, some) in arrays.chunks(MOST_MARKED).enumerate() {
+                let own = at * MOST_MARKED..at * MOST_MARKED + some.len();
                 let meets = Meets { before: true, after: true };
                 let addresses: Vec<&[[u64; 2]]> =
                     posted.iter().map(|all| &all[own.clone()]).collect();
                 let part = self.together.as_mut().map(|together| (together, meets));
-                let on = (self.name.as_str(), self.stream.handle()?);
-                self.kernels.marked(on, some, &addresses, seat.rank, part)?;
+                self.kernels.marked(some, &addresses, seat.rank, part)?;
             }
         }
         if !by_hosts {
@@ -454,35 +258,69 @@ impl Collective for PeerCollective {
 
     fn order(&mut self, seat: &Seat, what: Ticket) -> Result<()> {
         if let (Some(together), Some(_)) = (&mut self.together, &self.reach) {
-            // A kernel that does nothing but meet those of the others: events do not reach other processes.
+            // Events do not reach other processes.
             seat.rendezvous.meet(seat.rank, what, [0; 4])?;
-            let part = Some((together, Meets { before: true, after: false }));
-            let (label, dtype, op) = ("order", Dtype::U32, MergeOp::Max);
-            let nothing = Span { label, address: 0, length: 0, dtype, op, alike: 0 };
-            let (name, stream) = (&self.name, self.stream.handle()?);
-            return self.kernels.reduce(name, stream, &nothing, &[0], 0..0, part);
+            return self.kernels.meet(together);
         }
+        self.all_come(seat, what)
+    }
+}
+
+impl PeerCollective {
+    /// Tells everybody of an array, where `told` begins with its address. Returns what all told, and where this replica finds those
+    /// of this host.
+    pub(super) fn found(
+        &mut self,
+        seat: &Seat,
+        ticket: Ticket,
+        told: Payload,
+    ) -> Result<(Vec<Payload>, Vec<u64>)> {
+        self.reach.iter().try_for_each(|reach| reach.tell(told[0]))?;
+        let seen = seat.rendezvous.meet(seat.rank, ticket, told)?;
+        let place_of = |rank: usize| match &mut self.reach {
+            Some(reach) => reach.place_of(rank, seen[rank][0]),
+            None => Ok(seen[rank][0]),
+        };
+        let found = self.here.clone().map(place_of).collect::<Result<_>>()?;
+        Ok((seen, found))
+    }
+
+    /// Queues what `launch` does where all of this host have come, and if it `meets` after, before they go on. Where no kernels meet
+    /// hosts do, those of all replicas.
+    pub(super) fn shot(
+        &mut self,
+        seat: &Seat,
+        ticket: Ticket,
+        meets: Meets,
+        launch: impl FnOnce(&MergeKernels, Part) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(together) = &mut self.together {
+            return launch(&self.kernels, Some((together, meets)));
+        }
+        if meets.before {
+            self.all_come(seat, ticket)?;
+        }
+        launch(&self.kernels, None)?;
+        if meets.after { self.all_come(seat, ticket) } else { Ok(()) }
+    }
+
+    /// What is queued from now on comes after what all have queued before.
+    fn all_come(&mut self, seat: &Seat, ticket: Ticket) -> Result<()> {
         let published = self.publish()?;
-        let seen = seat.rendezvous.meet(seat.rank, what, [0, published, 0, 0])?;
+        let seen = seat.rendezvous.meet(seat.rank, ticket, [0, published, 0, 0])?;
         self.acquire(&seen)
     }
 }
 
-/// Tells everybody of an array, where `told` begins with its address. Returns what all told, and where this replica finds theirs.
-fn addresses(
-    reach: &mut Option<Reach>,
-    seat: &Seat,
-    ticket: Ticket,
-    told: Payload,
-) -> Result<(Vec<Payload>, Vec<u64>)> {
-    reach.iter().try_for_each(|reach| reach.tell(told[0]))?;
-    let seen = seat.rendezvous.meet(seat.rank, ticket, told)?;
-    let found = seen.iter().enumerate().map(|(rank, payload)| match reach {
-        Some(reach) => reach.place_of(rank, payload[0]),
-        None => Ok(payload[0]),
-    });
-    let found = found.collect::<Result<_>>()?;
-    Ok((seen, found))
+/// Every other owner's slice: the next rank's first, so that not everybody reads from the same owner at once.
+fn slices(span: &Span, copies: &[u64], split: &Split, rank: usize) -> Vec<Piece> {
+    let size = span.dtype.size() as u64;
+    let owners = (1..copies.len()).map(|step| (rank + step) % copies.len());
+    let slice = |owner: usize| {
+        let range = split.range(owner);
+        (copies[owner], range.start * size..range.end * size)
+    };
+    owners.map(slice).collect()
 }
 
 impl Mover for PeerCollective {
@@ -507,7 +345,7 @@ impl Mover for PeerCollective {
         ticket: Ticket,
         told: Payload,
     ) -> Result<(Vec<Payload>, Vec<u64>)> {
-        addresses(&mut self.reach, seat, ticket, told)
+        self.found(seat, ticket, told)
     }
 
     fn acquire(&mut self, published: &[Payload]) -> Result<()> {
@@ -531,11 +369,11 @@ impl Mover for PeerCollective {
         if range.is_empty() {
             return Ok(());
         }
-        self.kernels.reduce(&self.name, self.stream.handle()?, span, copies, range, None)
+        self.kernels.reduce(span, copies, range, None)
     }
 
     fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
-        self.kernels.fetch(&self.name, self.stream.handle()?, span, copies, (split, rank), None)
+        self.kernels.fetch(span.address, &slices(span, copies, split, rank), None)
     }
 }
 

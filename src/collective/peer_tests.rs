@@ -3,6 +3,7 @@
 use super::*;
 use crate::collective::Dtype;
 use crate::device::probe;
+use crate::error::Error;
 use crate::fleet::{Address, Backend, Fleet, FleetConfig, Replica, Scheme, VmmArray};
 
 const LENGTH: usize = 1_500_003;
@@ -18,8 +19,7 @@ fn copy_words(r: &Replica, kernels: &MergeKernels, from: u64, to: u64, words: u6
     let span = Span { label: "copy", address: to, length, dtype, op, alike: 0 };
     device.queued();
     if words > 0 {
-        let (name, stream) = (&device.info.device, device.stream().handle()?);
-        kernels.reduce(name, stream, &span, &[from], 0..words, None)?;
+        kernels.reduce(&span, &[from], 0..words, None)?;
     }
     Ok(())
 }

@@ -1,8 +1,7 @@
-//! GPUs that do not reach each other's memory: an array is merged through NCCL or through the host, by what took less time when both
+//! GPUs that do not all reach each other's memory: an array is merged through NCCL or through the host, by what took less time when both
 //! were tried. Which that is depends on the links and on the size of the array: through the host a small one takes less, since NCCL
 //! launches a kernel on every GPU, which waits for the others.
 
-use super::nccl::NcclCollective;
 use super::staged::StagedCollective;
 use super::{Collective, DIFFERS, Dtype, MergeOp, Payload, SLICE_ALIGN, Seat, Span, Split, Ticket};
 use crate::aside::Unfinished;
@@ -88,7 +87,7 @@ fn up_to(sizes: &[u64], took: &[[u64; 2]]) -> u64 {
 
 /// Merges through NCCL or through the host.
 pub(crate) struct TriedCollective {
-    nccl: NcclCollective,
+    nccl: Box<dyn Collective>,
     host: StagedCollective,
     through_host: ThroughHost,
 }
@@ -98,7 +97,7 @@ impl TriedCollective {
     pub fn new(
         device: &CudaDevice,
         seat: &Seat,
-        (nccl, host): (NcclCollective, StagedCollective),
+        (nccl, host): (Box<dyn Collective>, StagedCollective),
         key: &str,
     ) -> Result<TriedCollective> {
         let through_host = ThroughHost::default();
@@ -122,7 +121,7 @@ impl TriedCollective {
             let mut took = Vec::new();
             for bytes in SIZES {
                 let span = Span { length: length(bytes), ..span };
-                let (host, nccl) = (&mut made.host, &mut made.nccl);
+                let (host, nccl) = (&mut made.host, made.nccl.as_mut());
                 let own =
                     [time(host, (device, seat), span)?, time(nccl, (device, seat), span)?, 0, 0];
                 let all = meet(seat, "times of links", own)?;
@@ -143,7 +142,7 @@ impl TriedCollective {
         let bytes = span.length * span.dtype.size() as u64;
         match bytes <= self.through_host.of(span.op) {
             true => &mut self.host,
-            false => &mut self.nccl,
+            false => self.nccl.as_mut(),
         }
     }
 }
@@ -176,7 +175,7 @@ fn time(
 
 impl Collective for TriedCollective {
     fn name(&self) -> &'static str {
-        "nccl"
+        self.nccl.name()
     }
 
     fn through_host(&self) -> Option<ThroughHost> {
@@ -194,6 +193,10 @@ impl Collective for TriedCollective {
 
     fn merge(&mut self, seat: &Seat, span: Span, split: &Split) -> Result<()> {
         self.of(&span).merge(seat, span, split)
+    }
+
+    fn meets_on_devices(&self) -> bool {
+        self.nccl.meets_on_devices()
     }
 }
 

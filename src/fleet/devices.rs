@@ -109,11 +109,13 @@ as_text!(Devices, Fault);
 words!(
     /// The `--collective` option: what makes replicas equal.
     CollectiveKind, "--collective" {
-        /// Peer access where every pair has it, else NCCL, else through the host.
+        /// Peer access where every pair has it, else what takes less time: NCCL, hierarchical where that can be, or the host.
         #[default]
         Auto = "auto",
         /// NCCL, one communicator rank a replica.
         Nccl = "nccl",
+        /// Peer access within a host, NCCL between hosts.
+        Hierarchical = "hierarchical",
         /// Direct loads between replicas of one process.
         Peer = "peer",
         /// Through host memory.

@@ -92,7 +92,7 @@ impl Default for FleetConfig {
 pub struct FleetInfo {
     /// `host` or `cuda`.
     pub backend: String,
-    /// `nccl`, `peer`, `host`, or `none` for a single replica.
+    /// `nccl`, `hierarchical`, `peer`, `host`, or `none` for a single replica.
     pub collective: String,
     /// Number of replicas, of all processes.
     pub world: usize,

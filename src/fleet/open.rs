@@ -5,6 +5,7 @@ use super::{
     CollectiveKind, DeviceInfo, Devices, Fleet, FleetConfig, FleetInfo, Job, MEMBER, Member,
     Membership, Replica,
 };
+use crate::collective::hierarchical::{HierarchicalCollective, Hosts};
 use crate::collective::host::HostCollective;
 use crate::collective::nccl::{NcclCollective, UniqueId};
 use crate::collective::peer::{Neighbour, PeerCollective};
@@ -47,6 +48,8 @@ struct Gpus {
     fast: bool,
     /// All processes have NCCL.
     nccl: bool,
+    /// Where there are several hosts, each of which is as a fleet of `peers`.
+    hosts: Option<Arc<Hosts>>,
 }
 
 /// A GPU as a process tells others of it: what tells it from others, and its name.
@@ -71,7 +74,7 @@ fn all_gpus(config: &FleetConfig, places: &Places, members: Option<&Members>) ->
         let [peers, fast] = links(own);
         let (of, names) = (own.to_vec(), own.iter().map(cuda).collect());
         let nccl = !own.is_empty() && nccl_finding().found;
-        return Ok(Gpus { of, names, peers, fast, nccl });
+        return Ok(Gpus { of, names, peers, fast, nccl, hosts: None });
     };
     let several = members.links.hosts() > 1;
     let host = &members.links.host(members.links.number()).name;
@@ -92,15 +95,16 @@ fn all_gpus(config: &FleetConfig, places: &Places, members: Option<&Members>) ->
     }
     // Memory of a GPU that this process does not see cannot be mapped.
     let seen: HashMap<String, u32> = visible()?.into_iter().zip(0..).collect();
-    let ordinals: Option<Vec<u32>> = uuids.iter().map(|uuid| seen.get(uuid).copied()).collect();
-    let [peers, fast] = match ordinals.filter(|_| !several) {
-        Some(gpus) => links(&gpus),
-        None => [false; 2],
-    };
-    let all = members.links.all_of("links of GPUs", &[peers, fast, nccl_finding().found])?;
-    let [peers, fast, nccl] = [0, 1, 2].map(|which| all.iter().all(|said| said[which]));
+    let here = members.links.here().into_iter().flat_map(|process| members.of(process));
+    let ordinals: Option<Vec<u32>> = here.map(|rank| seen.get(&uuids[rank]).copied()).collect();
+    let [near, fast] = ordinals.map_or([false; 2], |gpus| links(&gpus));
+    let all = members.links.all_of("links of GPUs", &[near, fast, nccl_finding().found])?;
+    let [near, fast, nccl] = [0, 1, 2].map(|which| all.iter().all(|said| said[which]));
     let number = |uuid: &String| uuids.iter().position(|other| other == uuid).unwrap_or(0) as u32;
-    Ok(Gpus { of: uuids.iter().map(number).collect(), names, peers, fast, nccl })
+    let of: Vec<u32> = uuids.iter().map(number).collect();
+    let hosts = if near { members.by_host().and_then(|ranks| Hosts::of(ranks, &of)) } else { None };
+    let (peers, fast) = (near && !several, fast && !several);
+    Ok(Gpus { of, names, peers, fast, nccl, hosts: hosts.map(Arc::new) })
 }
 
 /// What tells the GPUs that this process sees from others.
@@ -168,7 +172,7 @@ fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'stati
     if let Places::Host(_) = places {
         return match kind {
             K::Auto | K::Host => Ok("host"),
-            K::Nccl | K::Peer => Err(Error::input(format!(
+            K::Nccl | K::Hierarchical | K::Peer => Err(Error::input(format!(
                 "--collective {kind} needs GPUs; host replicas merge with --collective host"
             ))),
         };
@@ -187,13 +191,19 @@ fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'stati
              --collective nccl or host",
         )),
         K::Nccl if shared => Err(Error::input(
-            "--collective nccl: NCCL refuses two ranks on one GPU; use --collective peer",
+            "--collective nccl: NCCL refuses two ranks on one GPU; use --collective auto",
         )),
-        K::Nccl if !gpus.nccl => {
-            Err(Error::machine(format!("--collective nccl: NCCL was not found; {}", lacks())))
+        K::Nccl | K::Hierarchical if !gpus.nccl => {
+            Err(Error::machine(format!("--collective {kind}: NCCL was not found; {}", lacks())))
         }
         K::Nccl => Ok("nccl"),
+        K::Hierarchical if gpus.hosts.is_some() => Ok("hierarchical"),
+        K::Hierarchical => Err(Error::input(
+            "--collective hierarchical: it is for several hosts with consecutive ranks, of which one has several replicas, each pair \
+             with peer access and seen by every process of its host; use --collective auto",
+        )),
         K::Auto if of.len() == 1 || peers => Ok("peer"),
+        K::Auto if gpus.nccl && gpus.hosts.is_some() => Ok("hierarchical"),
         K::Auto if gpus.nccl && !shared => Ok("nccl"),
         K::Auto => Ok("host"),
     }
@@ -217,7 +227,9 @@ struct Connection {
     fast_links: bool,
     shares: Shares,
     neighbours: Vec<Neighbour>,
-    unique_id: Option<UniqueId>,
+    /// Of NCCL's communicators: of all replicas, or of each rail of `hosts`.
+    ids: Vec<UniqueId>,
+    hosts: Option<Arc<Hosts>>,
     /// Where the host is tried beside NCCL: what tells the machine from others.
     tried: Option<String>,
 }
@@ -363,7 +375,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         .map(|rank| {
             let seat = Seat { rank, world, rendezvous: rendezvous.clone(), iteration: 0 };
             // Nothing may be allocated while NCCL starts.
-            let large_copies = config.large_copies && collective != "nccl";
+            let large_copies = config.large_copies && !takes_nccl(collective);
             let config = FleetConfig { large_copies, ..config.clone() };
             let local = rank - own.start;
             let place = match &places {
@@ -392,14 +404,16 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         fast_links: gpus.fast,
         shares: shares.clone(),
         neighbours: neighbours.into_iter().flatten().collect(),
-        unique_id: match collective {
-            "nccl" => Some(nccl_id(links.as_deref())?),
-            _ => None,
+        ids: match collective {
+            "nccl" => nccl_ids(1, links.as_deref())?,
+            "hierarchical" => {
+                nccl_ids(gpus.hosts.as_ref().map_or(0, |hosts| hosts.rails()), links.as_deref())?
+            }
+            _ => Vec::new(),
         },
-        tried: match (collective, config.collective) {
-            ("nccl", CollectiveKind::Auto) => Some(machine(&gpus, &devices, own.len())),
-            _ => None,
-        },
+        hosts: gpus.hosts.clone(),
+        tried: (takes_nccl(collective) && config.collective == CollectiveKind::Auto)
+            .then(|| format!("{collective} {}", machine(&gpus, &devices, own.len()))),
     };
     for member in &starting {
         member.connect.send(connection.clone()).map_err(|_| gone())?;
@@ -422,7 +436,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         devices,
         driver: if cuda { probe().driver.version } else { None },
         nvrtc: if cuda { nvrtc_finding().version } else { None },
-        nccl: if collective == "nccl" { nccl_finding().version } else { None },
+        nccl: if takes_nccl(collective) { nccl_finding().version } else { None },
         memory_limit: config.memory_limit,
         startup_ms: start.elapsed().as_secs_f64() * 1e3,
     };
@@ -455,12 +469,21 @@ fn check_fault(config: &FleetConfig, world: usize) -> Result<()> {
     }
 }
 
-/// NCCL's name of the fleet, which the first process makes. All processes call it.
-fn nccl_id(links: Option<&Links>) -> Result<UniqueId> {
-    let Some(links) = links else { return UniqueId::new() };
-    let own = if links.number() == 0 { UniqueId::new()?.bytes() } else { Vec::new() };
-    let all = links.all("name of the communicator", own)?;
-    UniqueId::of(&all[0]).ok_or_else(|| Error::machine("a communicator without a name; a bug"))
+/// Whether a collective merges through NCCL.
+fn takes_nccl(collective: &str) -> bool {
+    ["nccl", "hierarchical"].contains(&collective)
+}
+
+/// NCCL's names of so many communicators, which the first process makes. All processes call it.
+fn nccl_ids(count: usize, links: Option<&Links>) -> Result<Vec<UniqueId>> {
+    let made = || (0..count).map(|_| UniqueId::new()).collect::<Result<Vec<_>>>();
+    let Some(links) = links else { return made() };
+    let own = if links.number() == 0 { made()? } else { Vec::new() };
+    let own: Vec<Vec<u8>> = own.iter().map(UniqueId::bytes).collect();
+    let all: Vec<Vec<Vec<u8>>> = links.all_of("names of communicators", &own)?;
+    let named: Option<Vec<_>> = all[0].iter().map(|bytes| UniqueId::of(bytes)).collect();
+    let unnamed = || Error::machine("a communicator without a name; this is a bug");
+    named.filter(|named| named.len() == count).ok_or_else(unnamed)
 }
 
 /// What tells GPUs, of which the first process has `own`, and how NCCL connects them, from others.
@@ -567,23 +590,28 @@ fn join(
     };
     let collective: Box<dyn Collective> = match &mut backend {
         Backend::Host(_) => on_host(),
-        Backend::Cuda(device) => match (connection.collective, connection.unique_id) {
-            ("nccl", Some(id)) => {
-                let nccl = NcclCollective::new(device, seat, id)?;
-                match &connection.tried {
-                    None => Box::new(nccl),
-                    Some(machine) => {
-                        let host = StagedCollective::new(device, on_host());
-                        Box::new(TriedCollective::new(device, seat, (nccl, host), machine)?)
-                    }
+        Backend::Cuda(device) => {
+            let neighbours = &connection.neighbours;
+            let made: Box<dyn Collective> = match (connection.collective, &connection.hosts) {
+                ("nccl", _) => Box::new(NcclCollective::new(device, seat, connection.ids[0])?),
+                ("hierarchical", Some(hosts)) => {
+                    let rails = (hosts.clone(), connection.ids.as_slice());
+                    Box::new(HierarchicalCollective::new(device, seat, rails, neighbours)?)
+                }
+                ("peer", _) => {
+                    let (all, joins) = (0..seat.world, connection.fast_links);
+                    Box::new(PeerCollective::new(device, seat, all, neighbours, joins)?)
+                }
+                _ => Box::new(StagedCollective::new(device, on_host())),
+            };
+            match &connection.tried {
+                None => made,
+                Some(machine) => {
+                    let host = StagedCollective::new(device, on_host());
+                    Box::new(TriedCollective::new(device, seat, (made, host), machine)?)
                 }
             }
-            ("peer", _) => {
-                let (neighbours, joins) = (&connection.neighbours, connection.fast_links);
-                Box::new(PeerCollective::new(device, seat, neighbours, joins)?)
-            }
-            _ => Box::new(StagedCollective::new(device, on_host())),
-        },
+        }
     };
     Ok((backend, collective))
 }

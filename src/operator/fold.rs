@@ -8,7 +8,7 @@ use super::lambda::{ArcLambda, Body, FoldLambda, Lambda, OnArc, Value};
 use super::launch::{Call, Needs, Other, Shape, TILE, blocks, in_block, launch_shape};
 use super::over::{Over, What};
 use crate::collective::Split;
-use crate::collective::peer::op_code;
+use crate::collective::op_code;
 use crate::collective::{DIFFERS, Element, Marked, Marks, MergeOp, Replicated, cells};
 use crate::device::ArrayAddress;
 use crate::error::Result;

@@ -55,6 +55,20 @@ impl Members {
         self.ranks.last().map_or(0, |last| last.end)
     }
 
+    /// By host, the ranks of its replicas; none where those of a host do not follow one another.
+    pub fn by_host(&self) -> Option<Vec<Range<usize>>> {
+        let mut hosts: Vec<(usize, Range<usize>)> = Vec::new();
+        for (process, ranks) in self.ranks.iter().enumerate() {
+            let host = |other: usize| self.links.host(other) == self.links.host(process);
+            match hosts.iter().position(|(first, _)| host(*first)) {
+                None => hosts.push((process, ranks.clone())),
+                Some(at) if at + 1 == hosts.len() => hosts[at].1.end = ranks.end,
+                Some(_) => return None,
+            }
+        }
+        Some(hosts.into_iter().map(|(_, ranks)| ranks).collect())
+    }
+
     /// Replicas on this process's host.
     pub fn here(&self) -> usize {
         let host = self.links.host(self.links.number());

@@ -153,7 +153,7 @@ const HOST_SUM: [f64; 2] = [400.0, 1.9e3];
 
 /// Whether GPUs with slow links are sooner done when each has a part of the sources and scores are added up than when each has all.
 fn dealing_pays(arcs: u64, active: usize, sources: usize, fleet: &FleetInfo) -> bool {
-    let [merge_us, bytes_a_us] = if fleet.collective == "nccl" { NCCL_SUM } else { HOST_SUM };
+    let [merge_us, bytes_a_us] = if fleet.nccl.is_some() { NCCL_SUM } else { HOST_SUM };
     let own = (sources * fleet.shares.most() as usize).div_ceil(fleet.shares.total() as usize);
     let saved = arcs as f64 * (sources - own) as f64 * ARC_SOURCE_US;
     saved > merge_us + 8.0 * active as f64 / bytes_a_us
@@ -370,14 +370,14 @@ mod tests {
     /// As it was measured on two H200s that merged through the host.
     #[test]
     fn sources_are_dealt_over_slow_links_where_that_saves_more_than_the_sum_takes() {
-        let pays = |collective: &str, scale: u32, sources| {
-            let (collective, shares) = (collective.to_string(), Shares::equal(2));
-            let fleet = FleetInfo { collective, shares, world: 2, ..FleetInfo::default() };
+        let pays = |nccl: bool, scale: u32, sources| {
+            let (nccl, shares) = (nccl.then(|| "2.28".to_string()), Shares::equal(2));
+            let fleet = FleetInfo { nccl, shares, world: 2, ..FleetInfo::default() };
             dealing_pays(32 << scale, (1 << scale) / 2, sources, &fleet)
         };
-        assert_eq!([18, 22, 24].map(|scale| pays("nccl", scale, 8)), [false, true, true]);
-        assert_eq!([18, 22, 24].map(|scale| pays("host", scale, 8)), [false; 3]);
-        assert!(pays("host", 22, 64) && pays("host", 24, 64));
+        assert_eq!([18, 22, 24].map(|scale| pays(true, scale, 8)), [false, true, true]);
+        assert_eq!([18, 22, 24].map(|scale| pays(false, scale, 8)), [false; 3]);
+        assert!(pays(false, 22, 64) && pays(false, 24, 64));
     }
 
     #[test]
