@@ -5,14 +5,18 @@
 #
 # same    each workload on DATASETS, by each of COLLECTIVES, in one process a replica and in two: the output is that of one process,
 #         and verified
-# hosts   each workload by NCCL in two processes that take each other for hosts of their own: a host name, and a GPU that the other
-#         does not see. The output is that of one process, and verified. Needs the right to change a name (unshare --uts)
+# hosts   each workload in two processes that take each other for hosts of their own, with a name each: with a GPU each, through
+#         NCCL; with two replicas on it, or with both GPUs, hierarchically. The output is that of one process, and verified. Needs
+#         the right to change a name (unshare --uts)
 # kills   N times (100): in the middle of a run, at a random time, a random process is killed with -9, or two of four; the others
 #         go on (--on-failure continue), and the output is that of a run in which nobody died
 #
 # DEVICES      default: "cuda:0-1 cuda:0,0,1,1" where there are two GPUs, "host:2 host:4" elsewhere; a process a replica
 # DATASETS     default: "rmat:14 grid:300x300"; kills take the first
-# COLLECTIVES  default of same: peer, nccl where each replica has a GPU of its own, and host; of kills: auto
+# WORKLOADS    default: all
+# COLLECTIVES  default of same: peer, nccl where each replica has a GPU of its own, and host; of hosts: nccl and hierarchical; of
+#              kills: auto
+# OPTIONS      more options of every run, as "--merge dense"
 # SEED         of the random times and processes; default 1
 # One line of JSON at the end, or when it is told to end; exits 1 if an answer was wrong, missing or late, or a process was left.
 # shellcheck source=hive-scripts/common.sh
@@ -26,6 +30,7 @@ gpus=$("$hive" doctor --json - 2>/dev/null | grep -c '"device": "cuda:' || true)
 if [ "$gpus" -ge 2 ]; then lists=(cuda:0-1 "cuda:0,0,1,1"); else lists=(host:2 host:4); fi
 if [ -n "${DEVICES:-}" ]; then read -ra lists <<<"$DEVICES"; fi
 read -ra graphs <<<"${DATASETS:-rmat:14 grid:300x300}"
+read -ra workloads <<<"${WORKLOADS:-$("$hive" list | tr '\n' ' ')}"
 RANDOM=${SEED:-1}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -82,11 +87,11 @@ same() {
     for devices in "${lists[@]}"; do
         world=${replicas[$devices]}
         for collective in ${COLLECTIVES:-$(collectives_of "$devices")}; do
-            for workload in $("$hive" list); do
+            for workload in "${workloads[@]}"; do
                 for graph in "${graphs[@]}"; do
                     options=$(options_of "$workload" "$graph")
                     if [ -z "$options" ]; then continue; fi
-                    options="run $options $(own_options "$workload") --devices $devices --collective $collective"
+                    options="run $options $(own_options "$workload") ${OPTIONS:-} --devices $devices --collective $collective"
                     one=$scratch/one.csv
                     # shellcheck disable=SC2086  # options are words
                     "$hive" $options --output "$one" >/dev/null
@@ -105,39 +110,44 @@ same() {
     echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"runs\": $runs, \"bad\": $bad}"
 }
 
-# The process of number $1 of two, as on a host of its own; what follows are arguments.
+# The process of number $1 of two, as on a host of its own that has its GPU first; what follows are arguments.
 alone_on_a_host() {
-    local rank=$1 gpu=$1
+    local rank=$1
     shift
     # shellcheck disable=SC2016  # the inner shell's
-    HIVE_RANK=$rank HIVE_WORLD_SIZE=2 HIVE_ADDR=127.0.0.1:$port HIVE_TOKEN=check CUDA_VISIBLE_DEVICES=$gpu \
+    HIVE_RANK=$rank HIVE_WORLD_SIZE=2 HIVE_ADDR=127.0.0.1:$port HIVE_TOKEN=check CUDA_VISIBLE_DEVICES=$rank,$((1 - rank)) \
         timeout 90 unshare --uts sh -c 'hostname "$0" && exec "$@"' "host-$rank" "$hive" "$@"
 }
 
 hosts() {
-    local runs=0 workload graph options port=21000 first
+    local runs=0 collective own all workload graph options port=21000 first
     if [ "$gpus" -lt 2 ]; then die "hosts needs two GPUs; this machine has $gpus"; fi
-    for workload in $("$hive" list); do
-        for graph in "${graphs[@]}"; do
-            options=$(options_of "$workload" "$graph")
-            if [ -z "$options" ]; then continue; fi
-            options="run $options $(own_options "$workload")"
-            # shellcheck disable=SC2086
-            "$hive" $options --devices cuda:0-1 --collective nccl --output "$scratch/one.csv" >/dev/null
-            runs=$((runs + 1)) port=$((port + 1))
-            # shellcheck disable=SC2086
-            options+=" --devices cuda:0 --verify --json $scratch/record.json --output $scratch/several.csv"
-            # shellcheck disable=SC2086
-            alone_on_a_host 1 $options >/dev/null 2>&1 &
-            # shellcheck disable=SC2086
-            alone_on_a_host 0 $options >"$scratch/said" 2>&1 || wrong "$options: exit code $?"
-            first=$(grep -c '"collective": "nccl"' "$scratch/record.json" 2>/dev/null || true)
-            wait
-            if [ "$first" != 1 ]; then wrong "$options: not by NCCL"; fi
-            cmp -s "$scratch/one.csv" "$scratch/several.csv" || wrong "$options: another answer"
-            rm -f "$scratch/several.csv" "$scratch/record.json"
+    # The collective, a host's devices, and all of them in one process.
+    while read -r collective own all; do
+        if [[ " ${COLLECTIVES:-nccl hierarchical} " != *" $collective "* ]]; then continue; fi
+        for workload in "${workloads[@]}"; do
+            for graph in "${graphs[@]}"; do
+                options=$(options_of "$workload" "$graph")
+                if [ -z "$options" ]; then continue; fi
+                options="run $options $(own_options "$workload") ${OPTIONS:-}"
+                # shellcheck disable=SC2086
+                "$hive" $options --devices "$all" --output "$scratch/one.csv" >/dev/null
+                runs=$((runs + 1)) port=$((port + 1))
+                options+=" --devices $own --verify --json $scratch/record.json --output $scratch/several.csv"
+                # shellcheck disable=SC2086
+                alone_on_a_host 1 $options >/dev/null 2>&1 </dev/null &
+                # shellcheck disable=SC2086
+                alone_on_a_host 0 $options >"$scratch/said" 2>&1 </dev/null || wrong "$options: exit code $?"
+                first=$(grep -c "\"collective\": \"$collective\"" "$scratch/record.json" 2>/dev/null || true)
+                wait
+                if [ "$first" != 1 ]; then wrong "$options: not by $collective"; fi
+                cmp -s "$scratch/one.csv" "$scratch/several.csv" || wrong "$options: another answer"
+                rm -f "$scratch/several.csv" "$scratch/record.json"
+            done
         done
-    done
+    done <<<"nccl cuda:0 cuda:0-1
+hierarchical cuda:0x2 cuda:0,0,1,1
+hierarchical cuda:0-1 cuda:0,1,1,0"
     echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"hosts\": 2, \"runs\": $runs, \"bad\": $bad}"
 }
 
@@ -157,15 +167,13 @@ runs_of() {
 
 kills() {
     local at world workload options began took pid children child victims lost=0 worst=0 late rc
-    local -a workloads
     local -A alone
-    mapfile -t workloads < <("$hive" list)
     trap 'kills_so_far; exit 1' TERM
     for ((at = 0; at < count; at++)); do
         workload=${workloads[at % ${#workloads[@]}]}
         devices=${lists[at / ${#workloads[@]} % ${#lists[@]}]}
         world=${replicas[$devices]}
-        options="run $(options_of "$workload" "${graphs[0]}") $(own_options "$workload") --devices $devices --deadline 1"
+        options="run $(options_of "$workload" "${graphs[0]}") $(own_options "$workload") ${OPTIONS:-} --devices $devices --deadline 1"
         options+=" --runs $(runs_of "$workload" "$devices") --collective ${COLLECTIVES:-auto}"
         if [ -z "${alone[$workload $devices]:-}" ]; then
             # shellcheck disable=SC2086
