@@ -111,7 +111,7 @@ impl HierarchicalCollective {
 
     /// The pieces that replicas of rails on this host have of `ranges`, which the own replica has not. `places` are where this replica finds
     /// the copies of its host.
-    fn from_rails(&self, ranges: &[Range<u64>], size: u64, places: &[u64]) -> Vec<Piece> {
+    fn of_rails(&self, ranges: &[Range<u64>], size: u64, places: &[u64]) -> Vec<Piece> {
         let own = self.rail.as_ref().map(|(rail, _)| *rail);
         let first = self.hosts.ranks[self.host].start;
         let others = ranges.iter().enumerate().filter(|(rail, _)| Some(*rail) != own);
@@ -136,7 +136,7 @@ impl HierarchicalCollective {
             let (address, length) = (span.address + own.start * size, own.end - own.start);
             rail.reduce(seat, Span { address, length, ..span })?;
         }
-        let fetched = self.from_rails(&pieces, size, places);
+        let fetched = self.of_rails(&pieces, size, places);
         let meets = Meets { before: true, after: true };
         self.near
             .shot(seat, ticket, meets, |kernels, part| kernels.fetch(span.address, &fetched, part))
@@ -169,7 +169,7 @@ impl HierarchicalCollective {
         }
         let far = pieces.iter().enumerate().filter(|(host, _)| *host != self.host);
         let fetched =
-            far.flat_map(|(_, pieces)| self.from_rails(pieces, size, places)).collect::<Vec<_>>();
+            far.flat_map(|(_, pieces)| self.of_rails(pieces, size, places)).collect::<Vec<_>>();
         let meets = Meets { before: true, after: true };
         self.near
             .shot(seat, ticket, meets, |kernels, part| kernels.fetch(span.address, &fetched, part))

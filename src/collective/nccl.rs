@@ -182,6 +182,8 @@ impl Communicator {
                 };
                 return Err(failure.unwrap_or_else(late));
             }
+            // Replicas that are not in this communicator may wait for this one elsewhere.
+            seat.rendezvous.beat(seat.rank);
             std::hint::spin_loop();
         }
     }
