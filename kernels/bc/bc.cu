@@ -310,6 +310,11 @@ __device__ __forceinline__ void add_gain(const BcArgs& a, u32 v, Gain gain) {
     if (gain.fine != 0) atomicAdd(a.scores + a.active + v, gain.fine);
 }
 
+// 1 where paths to row v count.
+__device__ __forceinline__ real ends_at(const BcArgs& a, u32 v) {
+    return a.targets == NULL || (__ldg(a.targets + v / 32) >> v % 32 & 1u) != 0 ? (real)1 : (real)0;
+}
+
 // From a sum, by all lanes of the warp together: the coefficient of row v in one lane, and its dependencies, over the
 // lanes, onto its score.
 __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes, bool deepest, u32 v, u32 lane,
@@ -317,7 +322,7 @@ __device__ __forceinline__ void depend(const BcArgs& a, bool wanted, bool writes
     Gain gained = {0, 0};
     if (wanted) {
         real delta = times(paths, sum);
-        if (writes) __stcg(a.coef + index_of(v, lane), over(plus((real)1, delta), paths));
+        if (writes) __stcg(a.coef + index_of(v, lane), over(plus(ends_at(a, v), delta), paths));
         gained = gain_of((double)delta, a.coarse, a.fine);
     }
     if (deepest) return;

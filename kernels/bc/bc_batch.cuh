@@ -86,6 +86,7 @@ struct BcArgs {  // @host
     const uint2* out_long;  // [out_segments] (row, segment of the row), by row
     const uint2* in_long;   // [in_segments]
     const u32* sources;     // [count] labels, distinct
+    const u32* targets;     // [active / 32] a bit a label; NULL where all nodes are
     real* paths;            // [active][LANES] 0: not reached
     real* sums;             // [active][LANES] 0 where nothing came yet; forward a level's, then backward
     real* coef;             // [active][LANES] 0: the backward phase has not come by

@@ -26,6 +26,7 @@ struct BcArgs {  // @host
     double* after;          // [nodes * LANES] sums of the nodes after; then (1 + dependency) / paths
     double* scores;         // [nodes] raw, added to
     const u32* sources;     // [LANES], NONE in lanes without one
+    const u8* targets;      // [nodes] 1 where paths lead to; NULL where they lead to all
     Piece* pieces;          // [nodes + arcs / PIECE] rows of the nodes of a level
     u64* listed;            // [1] pieces, added to
     u64* hops;              // [1] levels of all nodes together, added to
@@ -160,11 +161,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_bc_level(BcArgs a) {
         double score = 0.0;
         if (a.levels[i] == a.level) {
             double paths = a.paths[i], dependency = paths * a.after[i];
-            a.after[i] = (1.0 + dependency) / paths;
+            bool target = a.targets == NULL || a.targets[i / LANES] != 0;
+            a.after[i] = ((target ? 1.0 : 0.0) + dependency) / paths;
             if (!(paths < 1e300)) overflow = true;
             if (a.level > 0) {
-                hops += a.level;
-                reached += 1;
+                if (target) hops += a.level, reached += 1;
                 score = dependency + (a.endpoints ? 1.0 : 0.0);
             }
         }

@@ -56,6 +56,7 @@ FUNCTIONS = {
     "is_strongly_connected": "",
     "pagerank": "ranks are float32: `tol` times the number of nodes is at least 1e-6; `alpha` from 0 to 1; no `nstart`, no `dangling`",
     "betweenness_centrality": "without `weight`",
+    "betweenness_centrality_subset": "without `weight`; lists of nodes of the graph, no source twice",
     "closeness_centrality": "`distance` names an attribute",
     "harmonic_centrality": "`distance` names an attribute",
     "eccentricity": f"without `sp`; {_FUNCTION}",

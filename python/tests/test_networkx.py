@@ -88,6 +88,8 @@ def calls(graph, rng):
                 given[option] = rng.choice(values)
         if name == "betweenness_centrality" and len(nodes) > 2:
             given["k"] = rng.choice([None, 2, len(nodes)])
+        if name == "betweenness_centrality_subset":
+            given |= {"sources": several, "targets": rng.sample(nodes, rng.randint(0, len(nodes)))}
         if name == "katz_centrality":
             given["alpha"] = 0.01
         if name == "pagerank":

@@ -3,7 +3,7 @@
 //! For a source s, with g(s, t) shortest paths to t, of which g(s, t | v) lead through v, the dependency of s
 //! on v is the sum over reached t != s of g(s, t | v) / g(s, t): v is neither s nor t, unless endpoints count,
 //! and then each of the two gets 1. Every arc has length 1; self loops lie on no shortest path; parallel arcs
-//! are one. The raw score of v sums this over the sources.
+//! are one. The raw score of v sums this over the sources. Where targets are named, t is one of them.
 //!
 //! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
 //! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if every arc has its reverse
@@ -16,6 +16,9 @@
 //! | k < n, endpoints | n / (k c) | 1 / (k (n - 1)) |
 //! | k < n, v no source | (n - 1) / (k c) | 1 / (k (n - 2)) |
 //! | k < n, v a source | (n - 1) / ((k - 1) c) | 1 / ((k - 1) (n - 2)) |
+//!
+//! With targets raw scores are scaled as its `betweenness_centrality_subset` does: by 1 / ((n - 1) (n - 2)) where they are
+//! normalized and n is above 2, else by 1 / c. Endpoints do not count then.
 //!
 //! The score of the only source of several nodes, endpoints not counted, is 0 / 0: networkx says NaN, and here
 //! NaN and 0 are both right.
@@ -61,6 +64,8 @@ const BLOCK: usize = 1 << 14;
 pub struct BetweennessQuestion<'a> {
     /// Node indices that were summed over, each once; all nodes for the full score.
     pub sources: &'a [u32],
+    /// Node indices that paths lead to, each once; all nodes where there are none.
+    pub targets: Option<&'a [u32]>,
     /// Whether scores are shares of all pairs.
     pub normalized: bool,
     /// Whether the ends of a path are on it.
@@ -115,7 +120,7 @@ fn check(
     if sources.saturating_mul(graph.arcs()) > work {
         return check.part((work / graph.arcs()) as usize);
     }
-    let (raw, pairs, hops) = brandes(graph, question.sources, question.endpoints);
+    let (raw, pairs, hops) = brandes(graph, question.sources, question);
     let worst_error = check.compare(&raw)?;
     let sum_error = Some(check.sum(pairs, hops)?);
     Ok(BetweennessCheck { checked_sources: sources, worst_error, sum_error })
@@ -132,20 +137,29 @@ struct Scale {
 
 impl Scale {
     fn of(graph: &Graph, question: &BetweennessQuestion) -> Result<Scale> {
-        let BetweennessQuestion { sources, normalized, endpoints, tolerance } = *question;
+        let BetweennessQuestion { sources, targets, normalized, endpoints, tolerance } = *question;
         let is_source = marked(graph, sources)?;
         if !(tolerance.is_finite() && tolerance >= 0.0) {
             let what = format!("cannot check betweenness to a tolerance of {tolerance}");
             return Err(Error::input(format!("{what}: use a small number, as in 1e-6")));
         }
         let n = graph.nodes() as f64;
+        let undirected = || graph.is_undirected() || goes_both_ways(graph);
+        if targets.is_some() {
+            let scale = match normalized {
+                true if n > 2.0 => 1.0 / ((n - 1.0) * (n - 2.0)),
+                false if undirected() => 0.5,
+                _ => 1.0,
+            };
+            return Ok(Scale { is_source, source: scale, other: scale });
+        }
         let pair_nodes = if endpoints { n } else { n - 1.0 };
         if pair_nodes < 2.0 {
             return Ok(Scale { is_source, source: 1.0, other: 1.0 });
         }
         let all = sources.len() == graph.nodes();
         let k = if all { pair_nodes } else { sources.len() as f64 };
-        let turns = if graph.is_undirected() || goes_both_ways(graph) { 2.0 } else { 1.0 };
+        let turns = if undirected() { 2.0 } else { 1.0 };
         let over = |k: f64| match (k, normalized) {
             (0.0, _) => f64::NAN,
             (k, true) => 1.0 / (k * (pair_nodes - 1.0)),
@@ -275,11 +289,11 @@ impl Check<'_> {
 
     /// What can be said with paths counted from `some` of the sources.
     fn part(&self, some: usize) -> Result<BetweennessCheck> {
-        let BetweennessQuestion { sources, endpoints, tolerance, .. } = *self.question;
+        let BetweennessQuestion { sources, targets, tolerance, .. } = *self.question;
         let spread =
             |i: usize| sources[(i as u128 * sources.len() as u128 / some as u128) as usize];
         let some_sources: Vec<u32> = (0..some).map(spread).collect();
-        let (least, ..) = brandes(self.graph, &some_sources, endpoints);
+        let (least, ..) = brandes(self.graph, &some_sources, self.question);
         let low = |v: usize| {
             !self.is_undefined(v) && self.raw(v) < least[v] - tolerance * least[v].max(1.0)
         };
@@ -289,7 +303,7 @@ impl Check<'_> {
             return Err(self.wrong(v, format!("score {score} is too low: {from}")));
         }
         let passes = (sources.len() as u64).div_ceil(64);
-        let affordable = passes.saturating_mul(self.graph.arcs()) <= SUM_WORK;
+        let affordable = passes.saturating_mul(self.graph.arcs()) <= SUM_WORK && targets.is_none();
         let sum_error = affordable.then(|| self.bounds()).transpose()?;
         Ok(BetweennessCheck { checked_sources: some as u64, worst_error: 0.0, sum_error })
     }
@@ -325,15 +339,21 @@ impl Check<'_> {
     }
 }
 
-/// Raw scores, and over pairs of a source and another node that it reaches: how many, and distances together.
-fn brandes(graph: &Graph, sources: &[u32], endpoints: bool) -> (Vec<f64>, u64, u128) {
+/// Raw scores of what is asked, from these sources, and over pairs of a source and another node that it reaches, or a target: how many,
+/// and distances together.
+fn brandes(graph: &Graph, sources: &[u32], asked: &BetweennessQuestion) -> (Vec<f64>, u64, u128) {
     let n = graph.nodes();
+    let targets = asked.targets.map(|targets| {
+        let mut all = vec![false; n];
+        targets.iter().for_each(|target| all[*target as usize] = true);
+        all
+    });
     let room = (MEMORY / (BYTES * n.max(1) as u64)).clamp(1, GROUPS);
     let groups = (room as usize).min(sources.len());
     let group = |first: usize| {
         let mut search = Search::new(graph);
         for &source in sources.iter().skip(first).step_by(groups) {
-            search.add(source as usize, endpoints);
+            search.add(source as usize, asked.endpoints, targets.as_deref());
         }
         (search.scores, search.pairs, search.hops)
     };

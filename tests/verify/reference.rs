@@ -91,6 +91,7 @@ fn networkx_betweenness_is_accepted() {
             let sources = known.sources(graph, asked);
             let question = BetweennessQuestion {
                 sources: &sources,
+                targets: None,
                 normalized: asked.normalized,
                 endpoints: asked.endpoints,
                 tolerance: 1e-10,

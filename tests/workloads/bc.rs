@@ -10,6 +10,7 @@ use hivegraph::generate;
 use hivegraph::graph::Graph;
 use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::run::Choice;
+use hivegraph::verify;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -50,6 +51,16 @@ fn spread(graph: &Graph, count: usize) -> Vec<u32> {
 
 /// Brandes 2001, figure 1, in f64: summed dependencies of all sources, and how often each source reaches.
 fn brandes(graph: &Graph, sources: &[u32], endpoints: bool) -> Vec<f64> {
+    brandes_to(graph, sources, endpoints, |_| true)
+}
+
+/// Of the paths to some nodes.
+fn brandes_to(
+    graph: &Graph,
+    sources: &[u32],
+    endpoints: bool,
+    is_target: impl Fn(usize) -> bool,
+) -> Vec<f64> {
     let n = graph.nodes();
     let mut scores = vec![0.0; n];
     for s in sources.iter().map(|s| *s as usize) {
@@ -78,7 +89,8 @@ fn brandes(graph: &Graph, sources: &[u32], endpoints: bool) -> Vec<f64> {
         let mut delta = vec![0.0; n];
         for w in stack.into_iter().rev() {
             for v in &tails[w] {
-                delta[*v] += sigma[*v] / sigma[w] * (1.0 + delta[w]);
+                let end = if is_target(w) { 1.0 } else { 0.0 };
+                delta[*v] += sigma[*v] / sigma[w] * (end + delta[w]);
             }
             if w != s {
                 scores[w] += delta[w] + if endpoints { 1.0 } else { 0.0 };
@@ -215,6 +227,65 @@ fn ends_count_once_for_each_path() {
             close(&run(&fleet, &graph, &sources, &config).scores, &expected, 1e-9, name);
         }
     }
+}
+
+/// Also by each merge, where some sources are targets and some targets are not reached; all nodes as targets change nothing but the
+/// scale.
+#[test]
+fn paths_to_some_nodes_count_alone() {
+    let mut first: HashMap<String, Vec<u64>> = HashMap::new();
+    let cases: Vec<_> = cases().into_iter().filter(|(name, _)| !name.contains("chain")).collect();
+    common::everywhere(|fleet, asked, how| {
+        if asked.merge == MergeMode::Dense {
+            return;
+        }
+        for (name, graph) in &cases {
+            let (n, directed) = (graph.nodes(), !common::goes_both_ways(graph));
+            let sources = spread(graph, 9);
+            let some: Vec<u32> = (0..n as u32)
+                .filter(|v| common::hash(3, u64::from(*v)).is_multiple_of(5))
+                .collect();
+            let all: Vec<u32> = (0..n as u32).collect();
+            for (targets, normalized) in [(&some, false), (&some, true), (&all, false)] {
+                let what = format!("{name} to {} of {n}, {normalized}", targets.len());
+                let config = BcConfig {
+                    targets: Some(Seeds::of_nodes(graph, targets)),
+                    normalized,
+                    // As many lanes everywhere: the same bits.
+                    batch: Choice::Is(8),
+                    ..merged(asked.merge)
+                };
+                let prepared =
+                    Prepared::new(fleet, graph.clone(), PrepareOptions::default()).unwrap();
+                let config = BcConfig { run: common::compared(asked.merge), ..config };
+                let found = betweenness(fleet, &prepared, &sources, &config).unwrap().scores;
+                let mut right = brandes_to(graph, &sources, false, |v| {
+                    targets.binary_search(&(v as u32)).is_ok()
+                });
+                hivegraph::algorithm::bc::scale_subset(&mut right, directed, normalized);
+                close(&found, &right, 1e-9, &format!("{what} on {how}"));
+                let device = how.contains("cuda");
+                let known = first.entry(format!("{what} {device}")).or_insert_with(|| bits(&found));
+                assert!(*known == bits(&found), "other bits: {what} on {how}");
+                let question = verify::BetweennessQuestion {
+                    sources: &sources,
+                    targets: Some(targets),
+                    normalized,
+                    endpoints: false,
+                    tolerance: 1e-9,
+                };
+                let seen = prepared.checker(fleet).unwrap().bc(graph, &found, &question).unwrap();
+                assert_eq!(seen.checked_sources, sources.len() as u64, "{what}");
+                let mut wrong = found;
+                if let Some(v) = (0..n).find(|v| wrong[*v] > 0.0) {
+                    wrong[v] *= 1.001;
+                    let told =
+                        prepared.checker(fleet).unwrap().bc(graph, &wrong, &question).unwrap_err();
+                    assert!(told.to_string().contains("too high"), "{what}: {told}");
+                }
+            }
+        }
+    });
 }
 
 #[test]
@@ -384,6 +455,10 @@ fn what_makes_no_sense_is_refused() {
     assert!(refusal(&[5], &config).contains("--sources: the graph has no node 5"));
     assert!(refusal(&[1, 2, 1], &config).contains("--sources: node 1 is listed twice"));
     assert!(refusal(&[1], &merged(MergeMode::Dense)).contains("--merge dense"));
+    let to = |targets: &str| BcConfig { targets: Some(targets.parse().unwrap()), ..config.clone() };
+    assert!(refusal(&[1], &to("7")).contains("--targets: the graph has no node 7"));
+    let ends = BcConfig { endpoints: true, ..to("2") };
+    assert!(refusal(&[1], &ends).contains("--endpoints: it is for paths to all nodes"));
     for batch in [0, 33] {
         let bad = BcConfig { batch: Choice::Is(batch), ..config.clone() };
         assert!(refusal(&[1], &bad).contains(&format!("--batch {batch}: use auto or 1 to 32")));

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+from collections.abc import Collection
 
 import networkx as nx
 import numpy as np
@@ -643,6 +644,29 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
     scores = _run("bc", G, sources=sources, **options).betweenness
     others = n if endpoints else n - 1
     return _by_node(G, scores * (others * (others - 1)) if pairs and others >= 2 else scores)
+
+
+def _no_subset(G, sources, targets, weight, **_):
+    if weight is not None:
+        return "weighted betweenness is not served"
+    ends = sources, targets
+    if not all(isinstance(nodes, Collection) for nodes in ends):
+        return "sources or targets can be read but once"
+    if not all(node in G for nodes in ends for node in nodes):
+        return "a source or target is not in the graph"
+    return "a source is there twice" if len(set(sources)) < len(sources) else None
+
+
+@served(_no_subset)
+def betweenness_centrality_subset(G, sources, targets, normalized=False, weight=None):
+    sources, targets = ([G.index[node] for node in dict.fromkeys(nodes)] for nodes in (sources, targets))
+    n = len(G)
+    if not sources or not targets or n <= 2:
+        return dict.fromkeys(G, 0.0)
+    # What the engine does not normalize it may halve in a directed graph, too.
+    scores = _run("bc", G, sources=sources, targets=targets, normalized=True).betweenness
+    pairs = (n - 1) * (n - 2) / (1 if G.is_directed() else 2)
+    return _by_node(G, scores if normalized else scores * pairs)
 
 
 def _no_distance(distance, **_):

@@ -78,6 +78,18 @@ pub fn scale(
     sources.iter().zip(at_sources).for_each(|(s, score)| scores[*s as usize] = score);
 }
 
+/// Scales sums over the paths from some nodes to some as `betweenness_centrality_subset` of NetworkX 3.6.1 does: normalized, by
+/// 1 / ((n - 1) (n - 2)), where n is above 2; else by 1 / 2 in an undirected graph.
+pub fn scale_subset(scores: &mut [f64], directed: bool, normalized: bool) {
+    let n = scores.len() as f64;
+    let factor = match normalized {
+        true if n > 2.0 => 1.0 / ((n - 1.0) * (n - 2.0)),
+        false if !directed => 0.5,
+        _ => return,
+    };
+    scores.par_iter_mut().for_each(|score| *score *= factor);
+}
+
 /// How far off a score may be to pass its check, as a share of it, where dependencies are held in f64 or f32: some
 /// thousand roundings, one after another.
 fn tolerance(double: bool) -> f64 {
@@ -134,7 +146,7 @@ impl Answer<Bc> for Betweenness {
 
     fn lines(&self, query: &Query<Bc>) -> Vec<(&'static str, String)> {
         let between = self.scores.iter().filter(|score| **score > 0.0).count() as u64;
-        let sources = &query.start;
+        let sources = &query.start.sources;
         let idle = sources.iter().filter(|s| query.graph.degree(**s as usize) == 0).count() as u64;
         let mut answer = format!(
             "{} of {} above 0, from {} of {}",
@@ -143,6 +155,9 @@ impl Answer<Bc> for Betweenness {
             count(sources.len() as u64),
             plural(self.scores.len() as u64, "source"),
         );
+        if let Some(targets) = &query.start.targets {
+            answer += &format!(" to {}", plural(targets.len() as u64, "target"));
+        }
         if idle > 0 {
             answer += &format!(" ({} without out-arcs)", count(idle));
         }
@@ -159,27 +174,34 @@ impl Answer<Bc> for Betweenness {
 
     fn variant(&self, query: &Query<Bc>) -> String {
         let bc = &query.config;
-        let mut words = format!("variant:num_sources-{}", query.start.len());
+        let mut words = format!("variant:num_sources-{}", query.start.sources.len());
         if bc.normalized {
             words += "_normalized";
         }
         if bc.endpoints {
             words += "_endpoints";
         }
+        if let Some(targets) = &query.start.targets {
+            words += &format!("_num_targets-{}", targets.len());
+        }
         words
     }
 
-    /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; `normalized` and `endpoints` as
+    /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; of targets, where some were asked for,
+    /// `num-targets` and `targets`; `normalized` and `endpoints` as
     /// asked; `lanes` of a batch, `precision` of paths, `depth`, and the node of the highest score with it.
     fn facts(&self, query: &Query<Bc>) -> Map<String, Value> {
         let bc = &query.config;
         let highest = self.highest(&query.graph, 1).first().copied();
-        let sources = &query.start;
-        let ids = || sources.iter().map(|v| query.graph.id(*v)).collect::<Vec<_>>();
-        let named = (sources.len() < query.graph.nodes()).then(ids);
+        let sources = &query.start.sources;
+        let targets = query.start.targets.as_ref();
+        let ids = |nodes: &Vec<u32>| nodes.iter().map(|v| query.graph.id(*v)).collect::<Vec<_>>();
+        let named = (sources.len() < query.graph.nodes()).then(|| ids(sources));
         fields([
             ("num-sources", json!(sources.len())),
             ("sources", json!(named)),
+            ("num-targets", json!(targets.map(Vec::len))),
+            ("targets", json!(targets.map(ids))),
             ("normalized", json!(bc.normalized)),
             ("endpoints", json!(bc.endpoints)),
             ("directed", json!(self.directed)),
@@ -202,13 +224,14 @@ impl Answer<Bc> for Betweenness {
     fn verify(&self, query: &Query<Bc>, by: &Checker) -> Result<Checked> {
         let bc = &query.config;
         let question = BetweennessQuestion {
-            sources: &query.start,
+            sources: &query.start.sources,
+            targets: query.start.targets.as_deref(),
             normalized: bc.normalized,
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),
         };
         let seen = by.bc(&query.graph, &self.scores, &question)?;
-        let (some, all) = (seen.checked_sources, query.start.len() as u64);
+        let (some, all) = (seen.checked_sources, query.start.sources.len() as u64);
         let skipped = (some < all).then(|| {
             let rest = match seen.sum_error {
                 Some(_) => "of all scores only the sum was compared",

@@ -1,6 +1,7 @@
 //! The steps of betweenness on a GPU: by tiles, or by levels with the arguments of `kernels/bc/bc.cu` (`bc_batch.cuh`), and
 //! device arrays.
 
+use super::Targets;
 use super::plan::{SINGLE_FROM, Sizes, State, StepResult, StepTask, Task};
 use super::tiles::ByTiles;
 use crate::algorithm::arrays::device_arrays;
@@ -135,7 +136,7 @@ impl Workspace {
         device: &mut CudaDevice,
         p: &TopologyRows,
         rows: &DeviceGraph,
-        labels: &[u32],
+        (labels, targets): (&[u32], &Targets),
         (sizes, perturbed, tiles): (Sizes, bool, bool),
         own: Range<u64>,
     ) -> Result<Workspace> {
@@ -146,7 +147,8 @@ impl Workspace {
         Ok(match by_tiles {
             Some(by_tiles) => Workspace::Tiles(Box::new(by_tiles)),
             None => {
-                let by_levels = ByLevels::new(device, p, rows, labels, (sizes, perturbed), own)?;
+                let (ends, how) = ((labels, targets), (sizes, perturbed));
+                let by_levels = ByLevels::new(device, p, rows, ends, how, own)?;
                 Workspace::Levels(Box::new(by_levels))
             }
         })
@@ -184,6 +186,8 @@ pub(super) struct ByLevels {
     blocks: u32,
     /// `[sources]` labels, by position.
     sources: DeviceBuffer<u32>,
+    /// As [`Targets`] has them; none where all nodes are.
+    targets: Option<DeviceBuffer<u32>>,
     arrays: Arrays,
     /// The word of `state` from which on it is zeroed before every launch but a batch's first.
     meeting: usize,
@@ -226,7 +230,7 @@ impl ByLevels {
         device: &mut CudaDevice,
         p: &TopologyRows,
         rows: &DeviceGraph,
-        labels: &[u32],
+        (labels, targets): (&[u32], &Targets),
         (sizes, perturbed): (Sizes, bool),
         own: Range<u64>,
     ) -> Result<ByLevels> {
@@ -245,6 +249,14 @@ impl ByLevels {
         let batch = Batch { sizes, stamped, segments: most };
         let sources = device.alloc("sources", labels.len())?;
         sources.upload(labels)?;
+        let targets = match &targets.words[..] {
+            [] => None,
+            words => {
+                let targets = device.alloc("targets", words.len())?;
+                targets.upload(words)?;
+                Some(targets)
+            }
+        };
         let blocks = device.resident_blocks(kernel, THREADS, 0)?;
         let arrays = Arrays::allocate(device, batch)?;
         let listed = |segments: &[u32]| -> Result<LongRows> {
@@ -259,6 +271,7 @@ impl ByLevels {
             kernel,
             blocks,
             sources,
+            targets,
             arrays,
             meeting: state.meeting as usize / 8,
             out_long,
@@ -296,6 +309,7 @@ impl ByLevels {
             paths: at(state.paths),
             sums: at(state.sums),
             coef: at(state.coef),
+            targets: self.targets.as_ref().map_or(0, DeviceBuffer::pointer),
             parts: self.arrays.parts.pointer(),
             seen: at(state.seen),
             mark: at(state.mark),

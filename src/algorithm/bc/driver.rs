@@ -3,7 +3,9 @@
 use super::cuda::Workspace;
 use super::host::Lanes;
 use super::plan::{Plan, State, StepResult, StepTask, Task, side_by_side};
-use super::{Bc, BcConfig, Betweenness, MOST_LANES, cuda, host, scale};
+use super::{
+    Bc, BcConfig, Betweenness, Ends, MOST_LANES, Targets, cuda, host, scale, scale_subset,
+};
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, step, timed, values};
 use crate::algorithm::same::Words;
 use crate::algorithm::workload::{Algorithm, Request};
@@ -14,6 +16,7 @@ use crate::fleet::{Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Form, TileFacts, TopologyRows};
+use crate::units::plural;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
@@ -21,8 +24,7 @@ use std::sync::Arc;
 
 impl Algorithm for Bc {
     type Config = BcConfig;
-    /// Sources, as node indices.
-    type Start = Vec<u32>;
+    type Start = Ends;
     type Answer = Betweenness;
     const NAME: &'static str = "bc";
     const ABOUT: &'static str = "Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it";
@@ -44,23 +46,32 @@ impl Algorithm for Bc {
                 "--merge dense: betweenness has no frontier to OR; use auto, split or redundant",
             ));
         }
+        if config.targets.is_some() && config.endpoints {
+            return Err(Error::input(
+                "--endpoints: it is for paths to all nodes; leave it out, or leave out --targets",
+            ));
+        }
         Ok(())
     }
 
     /// A random choice is one among all nodes, as in NetworkX, whose scale takes it for that.
-    fn start(config: &BcConfig, graph: &Graph) -> Result<Vec<u32>> {
-        match &config.sources {
-            Some(sources) => sources.resolve_of("--sources", graph),
-            None => Ok(vec![graph.default_source()]),
-        }
+    fn start(config: &BcConfig, graph: &Graph) -> Result<Ends> {
+        let sources = match &config.sources {
+            Some(sources) => sources.resolve_of("--sources", graph)?,
+            None => vec![graph.default_source()],
+        };
+        let targets = config.targets.as_ref().map(|targets| targets.resolve_of("--targets", graph));
+        Ok(Ends { sources, targets: targets.transpose()? })
     }
 
-    fn started(start: &Vec<u32>, graph: &Graph) -> String {
-        from_nodes(start, "source", graph)
+    fn started(start: &Ends, graph: &Graph) -> String {
+        let to =
+            start.targets.as_ref().map(|to| format!(" to {}", plural(to.len() as u64, "target")));
+        from_nodes(&start.sources, "source", graph) + &to.unwrap_or_default()
     }
 
     fn files(config: &BcConfig) -> Vec<(&'static str, &Path)> {
-        files_of([("--sources", &config.sources)])
+        files_of([("--sources", &config.sources), ("--targets", &config.targets)])
     }
 
     fn folder(config: &BcConfig) -> Option<String> {
@@ -102,10 +113,12 @@ struct Found {
 fn solve(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,
-    sources: &[u32],
+    Ends { sources, targets }: &Ends,
     mut config: BcConfig,
 ) -> Result<Betweenness> {
     let columns = &rows.columns;
+    let to = targets.as_ref().map_or_else(Targets::default, |to| Targets::new(columns, to));
+    let to = Arc::new(to);
     // Sources without a row reach nobody but themselves.
     let labels = sources.iter().map(|s| columns.label(*s));
     let labels: Vec<u32> = labels.filter(|l| (*l as usize) < columns.active).collect();
@@ -116,10 +129,10 @@ fn solve(
     let (normalized, endpoints) = (config.normalized, config.endpoints);
     let (plan, found, mut measured) = loop {
         let plan = Plan::new(rows, labels.len(), &config, fleet.info());
-        let shared = (rows.clone(), labels.clone(), plan.clone(), config.clone());
+        let shared = (rows.clone(), labels.clone(), to.clone(), plan.clone(), config.clone());
         let answers = fleet.run(move |r| {
-            let (rows, labels, plan, config) = &shared;
-            program(r, rows, labels, plan, config)
+            let (rows, labels, to, plan, config) = &shared;
+            program(r, rows, (labels, to), plan, config)
         })?;
         let (found, measured) = ReplicaAnswer::all(answers);
         let tallies = found.first().map(|one| &one.tallies[..]).unwrap_or_default();
@@ -149,7 +162,10 @@ fn solve(
     by_label.resize(columns.nodes, 0.0);
     let mut scores = columns.to_input_order(by_label);
     let directed = columns.into.is_some();
-    scale(&mut scores, sources, directed, normalized, endpoints);
+    match targets {
+        None => scale(&mut scores, sources, directed, normalized, endpoints),
+        Some(_) => scale_subset(&mut scores, directed, normalized),
+    }
     Ok(Betweenness {
         scores,
         precision: if plan.sizes.double { Precision::F64 } else { Precision::F32 },
@@ -166,7 +182,7 @@ fn solve(
 fn program(
     r: &mut Replica,
     rows: &TopologyRows,
-    labels: &[u32],
+    (labels, targets): (&[u32], &Targets),
     plan: &Plan,
     config: &BcConfig,
 ) -> Result<ReplicaAnswer<Found>> {
@@ -176,9 +192,9 @@ fn program(
     let make = |r: &mut Replica, tiles| {
         let cuda = |device: &mut _| {
             let (graph, how) = (rows.on_device(rank)?, (sizes, perturbed, tiles));
-            Workspace::new(device, rows, graph, labels, how, own.clone())
+            Workspace::new(device, rows, graph, (labels, targets), how, own.clone())
         };
-        Engine::new(r, cuda, || Lanes::new(&rows.columns, sizes.lanes))
+        Engine::new(r, cuda, || Lanes::new(&rows.columns, sizes.lanes, targets))
     };
     let mut engine = make(r, plan.tiles)?;
     if plan.tiles && r.world() > 1 {

@@ -2,8 +2,8 @@
 
 mod walk;
 
-use super::MOST_LANES;
 use super::plan::{State, StepResult, StepTask, Task};
+use super::{MOST_LANES, Targets};
 use crate::collective::{atomics, cells};
 use crate::error::Result;
 use crate::layout::{Columns, RowView};
@@ -51,6 +51,7 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 /// What a replica's steps need on the host beside rows and replicated state: a batch of sources side by side.
 pub(super) struct Lanes {
     lanes: usize,
+    targets: Targets,
     /// Lanes that have a source.
     full: u32,
     /// `[active, lanes]` numbers of paths; 0 where unreached.
@@ -175,11 +176,12 @@ fn by_arcs<'a>(rows: RowView<'_>, mut list: &'a [u64], all: u64) -> Vec<&'a [u64
 }
 
 impl Lanes {
-    pub fn new(p: &Columns, lanes: usize) -> Result<Lanes> {
+    pub fn new(p: &Columns, lanes: usize, targets: &Targets) -> Result<Lanes> {
         let active = p.active;
         let paths = || zeros("the paths of all sources of a batch", active * lanes);
         Ok(Lanes {
             lanes,
+            targets: targets.clone(),
             full: 0,
             sigma: paths()?,
             coef: paths()?,
@@ -450,7 +452,8 @@ impl Lanes {
                     let sum = if deepest { 0.0 } else { sums[i * lanes + b] };
                     let dependency = sigma[at] * sum;
                     delta[at].store(dependency.to_bits(), Relaxed);
-                    coef[at].store(((1.0 + dependency) / sigma[at]).to_bits(), Relaxed);
+                    let end = self.targets.count(node(*e));
+                    coef[at].store(((end + dependency) / sigma[at]).to_bits(), Relaxed);
                 }
             }
         };

@@ -2,12 +2,12 @@
 //!
 //! **Definition.** Let sigma(s, t) be the number of shortest paths from s to t, every arc being of length 1, and
 //! sigma(s, t | v) the number of those that pass through v. The score of v is the sum of sigma(s, t | v) / sigma(s, t)
-//! over the sources s and all nodes t, where s, v and t differ. It is then scaled ([`scale`]). Self-loops lie on no
+//! over the sources s and all nodes t, or the targets, where s, v and t differ. It is then scaled ([`scale`]). Self-loops lie on no
 //! shortest path. Parallel arcs count once: rows that have some are laid out once more without them.
 //!
 //! **Idea.** Two phases for each source s (Brandes). Forward, level by level: sigma(v), the number of shortest paths from
 //! s to v, is the sum of sigma over the in-neighbours of v in the level before. Backward, from the deepest level up: let
-//! c(w) = (1 + delta(w)) / sigma(w). The dependency of s on v is delta(v) = sigma(v) x (sum of c over the out-neighbours
+//! c(w) = (1 + delta(w)) / sigma(w), without the 1 where w is no target. The dependency of s on v is delta(v) = sigma(v) x (sum of c over the out-neighbours
 //! of v in the next level). The sum of delta over the sources, each source's own left out, is the score.
 //!
 //! A batch of sources is worked on at once. Each source has a *lane*: sigma and c are `[active, lanes]`, so that one read
@@ -51,14 +51,14 @@ mod host;
 mod plan;
 mod tiles;
 
-pub use answer::{Betweenness, scale};
+pub use answer::{Betweenness, scale, scale_subset};
 
 use super::workload::{config, run};
 use super::{Precision, RunOptions, Seeds};
 use crate::choice::Choice;
 use crate::error::Result;
 use crate::fleet::Fleet;
-use crate::layout::Prepared;
+use crate::layout::{Columns, Prepared};
 use serde::{Deserialize, Serialize};
 
 /// Most lanes of a batch: bits of a mask.
@@ -76,6 +76,9 @@ pub struct BcConfig {
     /// out-arcs to others) | 0,5,17 | first:N | file:PATH [default: one, the lowest id in the largest component].
     #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
     pub sources: Option<Seeds>,
+    /// Count the paths to these nodes alone, chosen as sources are [default: all].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
+    pub targets: Option<Seeds>,
     /// Divide by the number of pairs that a node could lie between.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
@@ -98,6 +101,37 @@ pub struct BcConfig {
 }
 
 config!(BcConfig);
+
+/// The nodes at which paths begin and end, as node indices.
+#[derive(Debug, Clone)]
+pub struct Ends {
+    sources: Vec<u32>,
+    /// All nodes where there are none.
+    targets: Option<Vec<u32>>,
+}
+
+/// Which nodes are targets.
+#[derive(Debug, Clone, Default)]
+struct Targets {
+    /// `[active / 32]` a bit a label; empty where all are.
+    words: Vec<u32>,
+}
+
+impl Targets {
+    fn new(columns: &Columns, nodes: &[u32]) -> Targets {
+        let mut words = vec![0; columns.active.div_ceil(32).max(1)];
+        let labels = nodes.iter().map(|node| columns.label(*node) as usize);
+        labels
+            .filter(|label| *label < columns.active)
+            .for_each(|label| words[label / 32] |= 1 << (label % 32));
+        Targets { words }
+    }
+
+    /// 1 for a target, else 0.
+    fn count(&self, label: usize) -> f64 {
+        self.words.get(label / 32).map_or(1.0, |word| f64::from(word >> (label % 32) & 1))
+    }
+}
 
 /// For each node, the sum over sources and targets of the fraction of their shortest paths that pass through it. A
 /// graph in which every arc has its reverse is undirected, however often the two are there and whatever they weigh.

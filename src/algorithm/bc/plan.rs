@@ -85,8 +85,9 @@ impl Plan {
             sizes.lanes = fitting(columns, sizes, fleet);
         }
         let most = most.min(sizes.lanes);
-        // Whoever asks for so many sources side by side gets them.
-        let tiles = columns.flat && !cut && config.batch == Choice::Auto;
+        // Whoever asks for so many sources side by side gets them. To tiles a coefficient of 0 is one that is not known yet.
+        let whole = config.batch == Choice::Auto && config.targets.is_none();
+        let tiles = columns.flat && !cut && whole;
         let grids = Grids::new(columns.nodes, sources);
         Plan { sizes, tiles, alone, grids, batches: deal(sources, most, &shares) }
     }

@@ -142,6 +142,15 @@ impl<'a, 'f> Search<'a, 'f> {
     /// What searches from all sources find.
     fn all(&mut self, question: &BetweennessQuestion) -> Result<Option<Right>> {
         self.args.endpoints = u32::from(question.endpoints);
+        let targets = match question.targets {
+            None => None,
+            Some(targets) => {
+                let mut all = vec![0u8; self.args.rows.nodes as usize];
+                targets.iter().for_each(|target| all[*target as usize] = 1);
+                Some(self.gpu.copy("targets", &all)?)
+            }
+        };
+        self.args.targets = targets.as_ref().map_or(0, DeviceBuffer::pointer);
         let (mut ends, mut pairs, mut hops) = (Vec::new(), 0, 0);
         for some in question.sources.chunks(self.lanes) {
             let mut lanes = vec![NONE; self.lanes];

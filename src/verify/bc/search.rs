@@ -88,19 +88,22 @@ impl Search<'_> {
         }
     }
 
-    /// Adds what a source contributes.
-    pub(super) fn add(&mut self, source: usize, endpoints: bool) {
+    /// Adds what a source contributes by its paths to `targets` (`[n]`), or to all nodes.
+    pub(super) fn add(&mut self, source: usize, endpoints: bool, targets: Option<&[bool]>) {
         self.count_paths(source);
-        self.pairs += self.order.len() as u64 - 1;
+        let is_target = |v: usize| v != source && targets.is_none_or(|targets| targets[v]);
         let end = if endpoints { 1.0 } else { 0.0 };
         self.scores[source] += end * (self.order.len() - 1) as f64;
         for level in (0..self.begins.len() - 1).rev() {
             let nodes = &self.order[self.begins[level]..self.begins[level + 1]];
-            self.hops += level as u128 * nodes.len() as u128;
+            let ends = nodes.iter().filter(|v| is_target(**v as usize)).count();
+            self.pairs += ends as u64;
+            self.hops += level as u128 * ends as u128;
             let below = level as u32 + 1;
             let dependency = |&u: &u32| -> f64 {
                 let paths = self.paths[u as usize];
-                let through = |v: usize| paths.share(self.paths[v]) * (1.0 + self.dependency[v]);
+                let one = |v: usize| f64::from(u8::from(is_target(v)));
+                let through = |v: usize| paths.share(self.paths[v]) * (one(v) + self.dependency[v]);
                 self.next(u).filter(|&v| self.at(v) == below).map(through).sum()
             };
             let sums: Vec<f64> = nodes.par_iter().with_min_len(GRAIN).map(dependency).collect();

@@ -53,9 +53,14 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
     for (both, endpoints, normalized, count) in asked {
         let graph = random(both);
         let sources: Vec<u32> = (0..count).collect();
-        let question =
-            BetweennessQuestion { sources: &sources, normalized, endpoints, tolerance: 1e-9 };
-        let (raw, ..) = brandes(&graph, &sources, endpoints);
+        let question = BetweennessQuestion {
+            sources: &sources,
+            targets: None,
+            normalized,
+            endpoints,
+            tolerance: 1e-9,
+        };
+        let (raw, ..) = brandes(&graph, &sources, &question);
         let scale = Scale::of(&graph, &question).unwrap();
         let scores: Vec<f64> = (0..300).map(|v| raw[v] * scale.at(v)).collect();
         let seen = check(&graph, &scores, &question, 0).unwrap();
@@ -94,9 +99,14 @@ fn scores_below_what_some_of_the_sources_give_are_too_low() {
         ([vec![0; 99], leaves.clone()].concat(), [leaves, vec![0; 99]].concat());
     let graph = Graph::from_arcs(100, &sources, &targets, None, Origin::default()).unwrap();
     let all: Vec<u32> = (0..100).collect();
-    let question =
-        BetweennessQuestion { sources: &all, normalized: false, endpoints: false, tolerance: 1e-9 };
-    let (raw, ..) = brandes(&graph, &all, false);
+    let question = BetweennessQuestion {
+        sources: &all,
+        targets: None,
+        normalized: false,
+        endpoints: false,
+        tolerance: 1e-9,
+    };
+    let (raw, ..) = brandes(&graph, &all, &question);
     let scores: Vec<f64> = raw.iter().map(|raw| raw / 2.0).collect();
     let work = 7 * graph.arcs();
     let seen = check(&graph, &scores, &question, work).unwrap();

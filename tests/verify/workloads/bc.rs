@@ -79,7 +79,13 @@ fn brute_scores(graph: &Graph, question: &BetweennessQuestion) -> Vec<f64> {
 }
 
 fn ask(sources: &[u32]) -> BetweennessQuestion<'_> {
-    BetweennessQuestion { sources, normalized: false, endpoints: false, tolerance: 1e-9 }
+    BetweennessQuestion {
+        sources,
+        targets: None,
+        normalized: false,
+        endpoints: false,
+        tolerance: 1e-9,
+    }
 }
 
 #[test]
