@@ -26,7 +26,7 @@ struct BcArgs {  // @host
     double* after;          // [nodes * LANES] sums of the nodes after; then (1 + dependency) / paths
     double* scores;         // [nodes] raw, added to
     const u32* sources;     // [LANES], NONE in lanes without one
-    const u8* targets;      // [nodes] 1 where paths lead to; NULL where they lead to all
+    const unsigned char* targets;  // [nodes] 1 where paths lead to; NULL where they lead to all
     Piece* pieces;          // [nodes + arcs / PIECE] rows of the nodes of a level
     u64* listed;            // [1] pieces, added to
     u64* hops;              // [1] levels of all nodes together, added to
