@@ -1487,11 +1487,12 @@ fn applications(archive: &str) -> String {
     let columns = PEOPLE.map(|(title, _)| [format!("{title}, one GPU"), "two".into()]).concat();
     let titles: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut text = head(&[&["ms"], &titles[..]].concat());
-    for workload in ["cdlp", "lcc", "scan", "walk", "sample", "ppr", "mst"] {
+    for workload in ["cdlp", "lcc", "scan", "walk", "sample", "ppr", "mst", "similar"] {
         let ms = PEOPLE.map(|(_, dataset)| {
             [1, 2].map(|gpus| {
-                // Of ppr some sources are checked.
-                let all = if workload == "ppr" { "partly" } else { "yes" };
+                // Of ppr some sources are checked, of large graphs' similar nodes some rows.
+                let some = workload == "ppr" || workload == "similar" && dataset == "rmat22";
+                let all = if some { "partly" } else { "yes" };
                 let many = workload == "sample" && dataset.starts_with("rmat");
                 let variant = if many { "sources=connected:524288:1" } else { "" };
                 let found = cell_of(&records, (workload, dataset, variant), gpus);
