@@ -236,28 +236,30 @@ fn paths_to_some_nodes_count_alone() {
     let mut first: HashMap<String, Vec<u64>> = HashMap::new();
     let cases: Vec<_> = cases().into_iter().filter(|(name, _)| !name.contains("chain")).collect();
     common::everywhere(|fleet, asked, how| {
-        if asked.merge == MergeMode::Dense {
+        let merge = asked.merge;
+        if merge == MergeMode::Dense {
             return;
         }
         for (name, graph) in &cases {
             let (n, directed) = (graph.nodes(), !common::goes_both_ways(graph));
-            let sources = spread(graph, 9);
             let some: Vec<u32> = (0..n as u32)
                 .filter(|v| common::hash(3, u64::from(*v)).is_multiple_of(5))
                 .collect();
             let all: Vec<u32> = (0..n as u32).collect();
-            for (targets, normalized) in [(&some, false), (&some, true), (&all, false)] {
-                let what = format!("{name} to {} of {n}, {normalized}", targets.len());
+            let asked = [(9, &some, false), (9, &some, true), (9, &all, false), (1, &some, false)];
+            for (count, targets, normalized) in asked {
+                let sources = spread(graph, count);
+                let what = format!("{name}, {count} to {} of {n}, {normalized}", targets.len());
                 let config = BcConfig {
                     targets: Some(Seeds::of_nodes(graph, targets)),
                     normalized,
                     // As many lanes everywhere: the same bits.
                     batch: Choice::Is(8),
-                    ..merged(asked.merge)
+                    run: common::compared(merge),
+                    ..BcConfig::default()
                 };
                 let prepared =
                     Prepared::new(fleet, graph.clone(), PrepareOptions::default()).unwrap();
-                let config = BcConfig { run: common::compared(asked.merge), ..config };
                 let found = betweenness(fleet, &prepared, &sources, &config).unwrap().scores;
                 let mut right = brandes_to(graph, &sources, false, |v| {
                     targets.binary_search(&(v as u32)).is_ok()

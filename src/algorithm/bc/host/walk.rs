@@ -95,6 +95,7 @@ impl Lanes {
     ) -> u64 {
         let out = p.out.view();
         let (level, sigma, entries) = (&self.level, &self.sigma, &self.entries);
+        let targets = &self.targets;
         let (delta, coef) = (cells(&mut self.delta), cells(&mut self.coef));
         let looked = AtomicU64::new(0);
         let count = levels.end() + 1 - levels.start();
@@ -114,7 +115,8 @@ impl Lanes {
                     let sum: f64 = after.map(|w| f64::load(&coef[*w as usize])).sum();
                     let dependency = sigma[v] * sum;
                     delta[v].store(dependency.to_bits(), Relaxed);
-                    coef[v].store(((1.0 + dependency) / sigma[v]).to_bits(), Relaxed);
+                    let end = targets.count(v);
+                    coef[v].store(((end + dependency) / sigma[v]).to_bits(), Relaxed);
                 }
                 member.meet();
             }
