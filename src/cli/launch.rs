@@ -1,6 +1,7 @@
 //! `hive launch`: several processes of this program on this host, that make up one fleet.
 
 use super::console::{end, err, error};
+use crate::processes::PORTS;
 use crate::{Error, Result, threads};
 use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
@@ -67,7 +68,7 @@ pub(super) fn launch(args: Launch, goes_on: fn(&[OsString]) -> Result<bool>) -> 
     let program = std::env::current_exe()
         .map_err(|e| Error::machine(format!("this program's file is not known: {e}")))?;
     let token = new_token()?;
-    let address = free_address()?;
+    let address = free_address(&token)?;
     let (running, mut said): (Running, _) = (Arc::default(), Vec::new());
     forward_signals(&running)?;
     for number in 0..args.procs {
@@ -154,13 +155,18 @@ fn new_token() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A port that nobody listens on now.
-fn free_address() -> Result<String> {
-    let listener = TcpListener::bind("127.0.0.1:0");
-    let address = listener.and_then(|listener| listener.local_addr());
-    address
-        .map(|address| address.to_string())
-        .map_err(|e| Error::machine(format!("no port is free on 127.0.0.1: {e}")))
+/// An address that nobody listens at now. The system gives its port to nobody else before process 0 listens there: those that it hands
+/// out are above.
+fn free_address(token: &str) -> Result<String> {
+    let (count, drawn) = (PORTS.len() as u64, token.get(..16).unwrap_or_default());
+    let first = u64::from_str_radix(drawn, 16).unwrap_or(0);
+    let ports = (0..count).map(|i| PORTS.start + ((first % count + i) % count) as u16);
+    let addresses = ports.map(|port| format!("127.0.0.1:{port}"));
+    let free = addresses.into_iter().find(|address| TcpListener::bind(address.as_str()).is_ok());
+    let (least, most) = (PORTS.start, PORTS.end - 1);
+    free.ok_or_else(|| {
+        Error::machine(format!("no port from {least} to {most} is free on 127.0.0.1"))
+    })
 }
 
 /// Passes signals that end this process on to those that it started.
@@ -256,5 +262,16 @@ mod tests {
         assert_eq!(codes, [0, 3]);
         let (codes, _) = ended(false, &["exec sleep 20", "exit 3"]);
         assert_eq!(codes, [137, 3]);
+    }
+
+    #[test]
+    fn processes_meet_at_a_port_that_is_free_and_handed_out_to_nobody() {
+        let token = new_token().unwrap();
+        let address = free_address(&token).unwrap();
+        let port = |address: &str| address.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
+        assert!(PORTS.contains(&port(&address)), "{address}");
+        let _taken = TcpListener::bind(address.as_str()).unwrap();
+        let other = free_address(&token).unwrap();
+        assert!(PORTS.contains(&port(&other)) && other != address, "{other}");
     }
 }

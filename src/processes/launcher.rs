@@ -57,7 +57,7 @@ const LAUNCHERS: [(&str, &str, &str); 6] = [
 ];
 
 /// Ports that are derived from a job's own numbers: below those that systems hand out, above those of services.
-const PORTS: std::ops::Range<u16> = 20_000..32_000;
+pub(crate) const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 impl Process {
     /// This process, if a launcher has started several. `rendezvous` takes the place of the launcher's address.

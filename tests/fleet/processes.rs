@@ -1,11 +1,12 @@
 //! Several processes that make up one fleet: the same answers as one, launchers, and failures that end all in time.
 
-use crate::common::{Ended, ends_within, gpus, hive, skipped};
+use crate::common::{self, Ended, ends_within, gpus, hive, skipped};
 use hivegraph::run::WORKLOADS;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -34,16 +35,17 @@ fn options(workload: &str, graph: &str) -> Vec<String> {
 }
 
 fn answer(command: &mut Command, to: &Path) -> Vec<u8> {
-    answer_unless_refused(command, to).unwrap_or_else(|| panic!("{command:?} is refused"))
+    answer_unless_refused(command, to).unwrap_or_else(|e| panic!("{command:?} is refused: {e}"))
 }
 
-fn answer_unless_refused(command: &mut Command, to: &Path) -> Option<Vec<u8>> {
+/// Or what it says where it refuses to.
+fn answer_unless_refused(command: &mut Command, to: &Path) -> Result<Vec<u8>, String> {
     let ended = ends_within(LIMIT, command.arg("--output").arg(to));
     if ended.code == Some(2) {
-        return None;
+        return Err(ended.err);
     }
     assert_eq!(ended.code, Some(0), "{command:?}: {}", ended.err);
-    Some(std::fs::read(to).unwrap())
+    Ok(std::fs::read(to).unwrap())
 }
 
 /// Every workload on `world` replicas in so many processes, by these merges, against one process.
@@ -55,13 +57,18 @@ fn compare(graph: &str, world: usize, processes: &[usize], merges: &[&str], of: 
             let mut asked = options(workload, graph);
             asked.extend(["--merge", merge, "--devices", &devices].map(String::from));
             let one = answer_unless_refused(hive().args(&asked), &folder.path().join("one.csv"));
-            assert!(one.is_some() || *merge != "auto", "{asked:?} is refused");
+            assert!(one.is_ok() || *merge != "auto", "{asked:?} is refused: {one:?}");
             // A workload without such a merge refuses it in both.
             for count in processes {
                 let mut several = hive();
                 several.args(["launch", "--procs", &count.to_string(), "--"]).args(&asked);
                 let found = answer_unless_refused(&mut several, &folder.path().join("several.csv"));
-                assert!(found == one, "{asked:?} in {count} processes: another answer");
+                let what = format!("{asked:?} in {count} processes");
+                match (&one, found) {
+                    (Ok(one), Ok(found)) => assert!(found == *one, "{what}: another answer"),
+                    (Err(_), Err(_)) => {}
+                    (one, found) => assert_eq!(found.err(), one.clone().err(), "{what}"),
+                }
             }
         }
     }
@@ -115,9 +122,13 @@ fn processes_share_the_arcs_of_a_graph_on_gpus() {
     }
 }
 
-/// An address that nobody listens at.
+/// An address that nobody listens at, and that the system hands out to nobody.
 pub fn address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = common::hash(5, std::process::id().into()) % 12_000;
+    let next = || 20_000 + (first as u32 + NEXT.fetch_add(1, Relaxed)) % 12_000;
+    let mut addresses = std::iter::repeat_with(|| format!("127.0.0.1:{}", next()));
+    addresses.find(|address| TcpListener::bind(address.as_str()).is_ok()).unwrap()
 }
 
 /// A process with this environment.
