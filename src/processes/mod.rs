@@ -19,8 +19,10 @@ mod regroup;
 pub(crate) use descriptors::hand_over;
 pub(crate) use door::{Door, Newcomers};
 pub(crate) use host::place_of;
+#[cfg(unix)]
+pub(crate) use launcher::PORTS;
+pub(crate) use launcher::Process;
 pub use launcher::{OnFailure, Ranks};
-pub(crate) use launcher::{PORTS, Process};
 pub(crate) use links::{Hears, Links, another_speaks, leave};
 pub(crate) use members::Members;
 pub(crate) use message::{Message, understood};
