@@ -470,6 +470,7 @@ def bc(
     graph: Any,
     sources: _Nodes | None = None,
     *,
+    targets: _Nodes | None = None,
     normalized: bool | None = None,
     endpoints: bool | None = None,
     batch: _Nodes | None = None,
