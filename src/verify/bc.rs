@@ -96,8 +96,8 @@ pub struct BetweennessCheck {
 /// # Errors
 ///
 /// [`Error::Verify`] names the wrong node of the lowest input id, its score and the score that belongs there,
-/// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node, or for a
-/// tolerance that is none.
+/// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node, for such targets, for targets where
+/// endpoints count, or for a tolerance that is none.
 pub fn bc(
     graph: &Graph,
     scores: &[f64],
@@ -138,14 +138,19 @@ struct Scale {
 impl Scale {
     fn of(graph: &Graph, question: &BetweennessQuestion) -> Result<Scale> {
         let BetweennessQuestion { sources, targets, normalized, endpoints, tolerance } = *question;
-        let is_source = marked(graph, sources)?;
+        let is_source = marked(graph, "source", sources)?;
         if !(tolerance.is_finite() && tolerance >= 0.0) {
             let what = format!("cannot check betweenness to a tolerance of {tolerance}");
             return Err(Error::input(format!("{what}: use a small number, as in 1e-6")));
         }
         let n = graph.nodes() as f64;
         let undirected = || graph.is_undirected() || goes_both_ways(graph);
-        if targets.is_some() {
+        if let Some(targets) = targets {
+            marked(graph, "target", targets)?;
+            if endpoints {
+                let what = "cannot check betweenness: endpoints count for paths to all nodes alone";
+                return Err(Error::input(format!("{what}; leave them or the targets out")));
+            }
             let scale = match normalized {
                 true if n > 2.0 => 1.0 / ((n - 1.0) * (n - 2.0)),
                 false if undirected() => 0.5,
@@ -186,23 +191,23 @@ fn goes_both_ways(graph: &Graph) -> bool {
     (0..graph.nodes()).into_par_iter().all(reversed)
 }
 
-/// `[n]` whether a node is a source; each must be one, and once.
-fn marked(graph: &Graph, sources: &[u32]) -> Result<Vec<bool>> {
+/// `[n]` whether a node is among these sources or targets; each must be a node, and there once.
+fn marked(graph: &Graph, kind: &str, nodes: &[u32]) -> Result<Vec<bool>> {
     let cannot = |what: String| Err(Error::input(format!("cannot check betweenness: {what}")));
     let n = graph.nodes();
-    let mut is_source = vec![false; n];
-    for &s in sources {
-        if s as usize >= n {
-            return cannot(format!("source index {s} is no node, the graph has {n}"));
+    let mut marked = vec![false; n];
+    for &v in nodes {
+        if v as usize >= n {
+            return cannot(format!("{kind} index {v} is no node, the graph has {n}"));
         }
-        if std::mem::replace(&mut is_source[s as usize], true) {
-            return cannot(format!("source {} is there twice", graph.id(s)));
+        if std::mem::replace(&mut marked[v as usize], true) {
+            return cannot(format!("{kind} {} is there twice", graph.id(v)));
         }
     }
-    if sources.is_empty() {
-        return cannot("there is no source, name at least one".into());
+    if nodes.is_empty() {
+        return cannot(format!("there is no {kind}, name at least one"));
     }
-    Ok(is_source)
+    Ok(marked)
 }
 
 /// What is being checked.

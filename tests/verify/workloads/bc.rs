@@ -143,6 +143,12 @@ fn a_question_that_makes_no_sense_is_bad_input() {
     no_question(bc(&graph, &[0.0; 3], &ask(&[])), "no source");
     no_question(bc(&graph, &[0.0; 3], &ask(&[3])), "index 3 is no node");
     no_question(bc(&graph, &[0.0; 3], &ask(&[1, 1])), "source 1 is there twice");
+    let to = |targets| BetweennessQuestion { targets: Some(targets), ..ask(&[1]) };
+    no_question(bc(&graph, &[0.0; 3], &to(&[0, 3])), "target index 3 is no node");
+    no_question(bc(&graph, &[0.0; 3], &to(&[2, 2])), "target 2 is there twice");
+    no_question(bc(&graph, &[0.0; 3], &to(&[])), "there is no target");
+    let ends = BetweennessQuestion { endpoints: true, ..to(&[0]) };
+    no_question(bc(&graph, &[0.0; 3], &ends), "endpoints count for paths to all nodes alone");
     let question = BetweennessQuestion { tolerance: f64::NAN, ..ask(&[1]) };
     no_question(bc(&graph, &[0.0; 3], &question), "tolerance of NaN");
 }
