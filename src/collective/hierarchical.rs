@@ -1,12 +1,17 @@
 //! Merges of GPUs of several hosts: over peer memory within a host, through NCCL between hosts.
 //!
-//! NCCL has one communicator a rail. A rail has one replica of each host, each on a GPU of its own; there are as many rails as every
-//! host has GPUs. An array is cut into as many pieces, a small one into fewer. What is combined: the replica of a rail reduces its
-//! piece from the copies of its host, all of its rail combine theirs, and all of the host fetch it. What is gathered: a host's
-//! replicas fetch each other's chunks, rails hand pieces of those to the other hosts, and all of the host fetch them. So an element
-//! crosses the network as often as there are other hosts, not replicas, and a small array is merged by one replica a host.
+//! A *rail* is one replica of each host. It has an NCCL communicator of its own, and no two of its replicas share a GPU. There are as
+//! many rails as the host with the fewest GPUs has GPUs. An array is cut into one piece a rail; a small array has fewer pieces, and
+//! the rails that are left over rest.
 //!
-//! Copies are combined in rank order within a host, then by NCCL.
+//! To combine copies (Or, Min, Max, Sum): on each host the replica of a rail reduces the rail's piece from all copies of its host.
+//! NCCL combines what the replicas of the rail have. Then all replicas of the host fetch the piece.
+//!
+//! To gather chunks: the replicas of a host fetch each other's chunks. Each rail hands its piece of these to the other hosts. Then all
+//! replicas of a host fetch what its rails were handed.
+//!
+//! So an element crosses the network once for each other host, not once for each other replica. Copies are combined in rank order
+//! within a host; between hosts in NCCL's order.
 
 use super::kernels::{Meets, Piece};
 use super::nccl::{Communicator, UniqueId};
@@ -26,12 +31,13 @@ pub(crate) struct Hosts {
     rails: Vec<Vec<usize>>,
 }
 
-/// Bytes of a piece: two of less would take as long as one, which NCCL's start and the hosts' meetings make up.
+/// Bytes of a piece, at least. A smaller merge takes as long as NCCL takes to start and hosts to meet, so more rails would not help.
+/// This is an estimate: it has not been measured on a network.
 const PIECE: u64 = 1 << 18;
 
 impl Hosts {
-    /// Of these hosts, in rank order, where `gpus` tells by rank which GPU a replica is on. None where NCCL has as much to do without
-    /// them, because no host has several replicas, and where a GPU would be in a communicator twice.
+    /// Of hosts with these ranks, where `gpus` tells by rank which GPU a replica is on. None where no host has several replicas, since
+    /// NCCL alone does as well; and where a rail would have a GPU twice, which NCCL refuses.
     pub fn of(ranks: Vec<Range<usize>>, gpus: &[u32]) -> Option<Hosts> {
         if ranks.len() < 2 || ranks.iter().all(|ranks| ranks.len() < 2) {
             return None;
@@ -65,7 +71,7 @@ impl Hosts {
         self.rails.iter().position(|rail| rail.contains(&rank))
     }
 
-    /// A range cut into pieces, one a rail, the last of which may be empty.
+    /// A range of elements of `size` bytes, cut into pieces, one a rail. The last ones may be empty.
     fn pieces(&self, of: Range<u64>, size: u64) -> Vec<Range<u64>> {
         let length = of.end - of.start;
         let count = (length * size / PIECE).clamp(1, self.rails() as u64) as usize;
@@ -109,8 +115,8 @@ impl HierarchicalCollective {
         Ok(HierarchicalCollective { near, hosts, host, rail })
     }
 
-    /// The pieces that replicas of rails on this host have of `ranges`, which the own replica has not. `places` are where this replica finds
-    /// the copies of its host.
+    /// Where this replica fetches `ranges` from, one a rail: from the replica of the rail on this host. That of its own rail it has.
+    /// `places` are where it finds the copies of its host.
     fn of_rails(&self, ranges: &[Range<u64>], size: u64, places: &[u64]) -> Vec<Piece> {
         let own = self.rail.as_ref().map(|(rail, _)| *rail);
         let first = self.hosts.ranks[self.host].start;
@@ -144,14 +150,7 @@ impl HierarchicalCollective {
 
     fn gather(&mut self, seat: &Seat, span: Span, split: &Split, places: &[u64]) -> Result<()> {
         let (ticket, size) = (span.ticket(seat, split.fingerprint()), span.dtype.size() as u64);
-        let near = self.hosts.ranks[self.host].clone();
-        let chunk = |rank: usize| {
-            let range = split.range(rank);
-            (places[rank - near.start], range.start * size..range.end * size)
-        };
-        let others =
-            (1..near.len()).map(|step| near.start + (seat.rank - near.start + step) % near.len());
-        let chunks: Vec<Piece> = others.map(chunk).filter(|(_, bytes)| !bytes.is_empty()).collect();
+        let chunks = self.near.others(&span, places, split);
         let meets = Meets { before: true, after: false };
         self.near.shot(seat, ticket, meets, |kernels, part| {
             kernels.fetch(span.address, &chunks, part)
@@ -168,8 +167,8 @@ impl HierarchicalCollective {
             rail.gather(seat, &span, &of_rail)?;
         }
         let far = pieces.iter().enumerate().filter(|(host, _)| *host != self.host);
-        let fetched =
-            far.flat_map(|(_, pieces)| self.of_rails(pieces, size, places)).collect::<Vec<_>>();
+        let fetched: Vec<Piece> =
+            far.flat_map(|(_, pieces)| self.of_rails(pieces, size, places)).collect();
         let meets = Meets { before: true, after: true };
         self.near
             .shot(seat, ticket, meets, |kernels, part| kernels.fetch(span.address, &fetched, part))

@@ -190,7 +190,7 @@ impl Collective for PeerCollective {
             })?;
         }
         let (pieces, meets) =
-            (slices(&span, &copies, split, seat.rank), Meets { before: true, after: true });
+            (self.others(&span, &copies, split), Meets { before: true, after: true });
         self.shot(seat, ticket, meets, |kernels, part| kernels.fetch(span.address, &pieces, part))
     }
 
@@ -304,23 +304,23 @@ impl PeerCollective {
         if meets.after { self.all_come(seat, ticket) } else { Ok(()) }
     }
 
+    /// What others of this host own by `split`: the next rank's first, so that not everybody reads from the same owner at once.
+    pub(super) fn others(&self, span: &Span, copies: &[u64], split: &Split) -> Vec<Piece> {
+        let (own, size) = (self.rank - self.here.start, span.dtype.size() as u64);
+        let owners = (1..copies.len()).map(|step| (own + step) % copies.len());
+        let slice = |owner: usize| {
+            let range = split.range(self.here.start + owner);
+            (copies[owner], range.start * size..range.end * size)
+        };
+        owners.map(slice).collect()
+    }
+
     /// What is queued from now on comes after what all have queued before.
     fn all_come(&mut self, seat: &Seat, ticket: Ticket) -> Result<()> {
         let published = self.publish()?;
         let seen = seat.rendezvous.meet(seat.rank, ticket, [0, published, 0, 0])?;
         self.acquire(&seen)
     }
-}
-
-/// Every other owner's slice: the next rank's first, so that not everybody reads from the same owner at once.
-fn slices(span: &Span, copies: &[u64], split: &Split, rank: usize) -> Vec<Piece> {
-    let size = span.dtype.size() as u64;
-    let owners = (1..copies.len()).map(|step| (rank + step) % copies.len());
-    let slice = |owner: usize| {
-        let range = split.range(owner);
-        (copies[owner], range.start * size..range.end * size)
-    };
-    owners.map(slice).collect()
 }
 
 impl Mover for PeerCollective {
@@ -372,8 +372,8 @@ impl Mover for PeerCollective {
         self.kernels.reduce(span, copies, range, None)
     }
 
-    fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, rank: usize) -> Result<()> {
-        self.kernels.fetch(span.address, &slices(span, copies, split, rank), None)
+    fn fetch(&mut self, span: &Span, copies: &[u64], split: &Split, _rank: usize) -> Result<()> {
+        self.kernels.fetch(span.address, &self.others(span, copies, split), None)
     }
 }
 
