@@ -155,8 +155,8 @@ fn new_token() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// An address that nobody listens at now. The system gives its port to nobody else before process 0 listens there: those that it hands
-/// out are above.
+/// An address on which nobody listens now. Its port is below those that the system hands out, so nobody is given it before process 0
+/// listens there.
 fn free_address(token: &str) -> Result<String> {
     let (count, drawn) = (PORTS.len() as u64, token.get(..16).unwrap_or_default());
     let first = u64::from_str_radix(drawn, 16).unwrap_or(0);

@@ -460,7 +460,7 @@ fn power_iteration_has_the_same_bits_on_any_number_of_replicas_in_any_batch() {
             ] {
                 let (merge, all) = (config.merge, options.get("sources").is_none());
                 let long = all && options.get("tolerance").is_none();
-                // Hosts take long where all nodes are sources: a merge for each schedule.
+                // Hosts take long where all nodes are sources: they do it by one merge.
                 let skipped = long && merge != MergeMode::Auto && fleet.info().backend == "host";
                 if *name == "hub" && all || skipped {
                     continue;

@@ -2,20 +2,22 @@
 //!
 //! **Definition.** Let sigma(s, t) be the number of shortest paths from s to t, every arc being of length 1, and
 //! sigma(s, t | v) the number of those that pass through v. The score of v is the sum of sigma(s, t | v) / sigma(s, t)
-//! over the sources s and all nodes t, or the targets, where s, v and t differ. It is then scaled ([`scale`]). Self-loops lie on no
-//! shortest path. Parallel arcs count once: rows that have some are laid out once more without them.
+//! over the sources s and the targets t, which are all nodes unless some are named, where s, v and t differ. It is then scaled
+//! ([`scale`], [`scale_subset`]). Self-loops lie on no shortest path. Parallel arcs count once: rows that have some are laid out once
+//! more without them.
 //!
 //! **Idea.** Two phases for each source s (Brandes). Forward, level by level: sigma(v), the number of shortest paths from
 //! s to v, is the sum of sigma over the in-neighbours of v in the level before. Backward, from the deepest level up: let
-//! c(w) = (1 + delta(w)) / sigma(w), without the 1 where w is no target. The dependency of s on v is delta(v) = sigma(v) x (sum of c over the out-neighbours
-//! of v in the next level). The sum of delta over the sources, each source's own left out, is the score.
+//! c(w) = (1 + delta(w)) / sigma(w), without the 1 where w is no target. The dependency of s on v is delta(v) = sigma(v) x (sum of c
+//! over the out-neighbours of v in the next level). The sum of delta over the sources, each source's own left out, is the score.
 //!
 //! A batch of sources is worked on at once. Each source has a *lane*: sigma and c are `[active, lanes]`, so that one read
 //! of an arc serves all sources of the batch. Sources whose levels are large at the same time are put into one batch.
 //!
 //! **Invariant.** Both phases pull, and need not know the level of a neighbour. While v is not reached in a lane, an
 //! in-neighbour with sigma above 0 is in the level before, since an earlier one would have reached v. While c is computed
-//! from the deepest level up, an out-neighbour with c above 0 is in the next level. What a level finds is put into the
+//! from the deepest level up, an out-neighbour with c above 0 is in the next level; one there with c = 0, from which no path leads to a
+//! target, adds nothing. What a level finds is put into the
 //! arrays when all of it is found.
 //!
 //! **Which nodes pull.** A level is a list of (node, mask of lanes). Forward, a push over the arcs of the list before

@@ -85,9 +85,10 @@ impl Plan {
             sizes.lanes = fitting(columns, sizes, fleet);
         }
         let most = most.min(sizes.lanes);
-        // Whoever asks for so many sources side by side gets them. To tiles a coefficient of 0 is one that is not known yet.
-        let whole = config.batch == Choice::Auto && config.targets.is_none();
-        let tiles = columns.flat && !cut && whole;
+        // Whoever asks for so many sources side by side gets them. Tiles take a coefficient of 0 for one that is not known yet, and with
+        // targets some are 0.
+        let fits = config.batch == Choice::Auto && config.targets.is_none();
+        let tiles = columns.flat && !cut && fits;
         let grids = Grids::new(columns.nodes, sources);
         Plan { sizes, tiles, alone, grids, batches: deal(sources, most, &shares) }
     }

@@ -113,7 +113,7 @@ pub(super) fn ends(i: u64, source: Reads<u32>, at: Reads<u32>, arcs: u64, count:
 
 /// Places in a piece of a row: 2^5.
 pub(super) const PIECE: u32 = 5;
-/// The bits of a place that are those in its piece.
+/// The bits of a place that say where it is in its piece.
 const IN_PIECE: u32 = (1 << PIECE) - 1;
 
 /// Whether a piece begins with an arc.
@@ -225,7 +225,7 @@ pub(super) fn rests(
     when != turn as u64 || place != replica as u64
 }
 
-/// The same of a node that is listed: it moves, unless lists are made `once` for all turns.
+/// The same of a node that is listed. Where each turn has a list of its own, it moves; `once` is 1 where one list serves all turns.
 #[device]
 pub(super) fn rests_once(
     v: u32,

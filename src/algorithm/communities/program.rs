@@ -32,8 +32,8 @@ const MOST_TURNS: u32 = 256;
 pub(super) const SWEEPS: u32 = 32;
 /// A sweep that gains less is the level's last.
 const LEAST_SWEEP: f64 = 1e-4;
-/// Of levels of fewer arcs the pieces that any turn is about are listed once for all turns: on a GPU the host waits for a list longer
-/// than it takes to look at those that rest.
+/// Levels of fewer arcs list the pieces of a sweep once, not in each turn. A GPU passes over what rests in a turn sooner than the host
+/// learns the length of a list.
 const MANY: usize = 1 << 22;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
 const TOTAL_BITS: i32 = 42;
@@ -149,7 +149,8 @@ impl Turn {
         (0..turns).map(move |turn| Turn { sweep, turn, turns, dealt })
     }
 
-    /// The turns that a list of pieces is for, where it is made before this one: it alone, or `all`.
+    /// The turn that pieces are listed for before this one: this one, or if one list serves `all`, before the first, one turn of all
+    /// nodes.
     pub fn listed(self, all: bool) -> Option<Turn> {
         match (all, self.turn) {
             (false, _) => Some(self),
@@ -158,7 +159,7 @@ impl Turn {
         }
     }
 
-    /// What tells lambdas of it.
+    /// `args`, and what lambdas are told of the turn.
     pub fn to<'a>(&self, args: Args<'a>) -> Args<'a> {
         args.scalar("sweep", u64::from(self.sweep))
             .scalar("turn", self.turn)

@@ -45,8 +45,8 @@ fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
     (rest as f64) < factor * own as f64 * (all - own) as f64
 }
 
-/// Whether a part of so many nodes keeps them all in this turn, as far as a replica has a say: none of several is asked, and one alone
-/// may have another turn.
+/// Whether a part of so many nodes keeps all of them in this turn. Of several nodes none is asked; one alone is asked in its own turn, by
+/// its own replica.
 #[device]
 fn stays(
     part: u32,
