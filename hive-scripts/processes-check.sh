@@ -5,9 +5,9 @@
 #
 # same    each workload on DATASETS, by each of COLLECTIVES, in one process a replica and in two: the output is that of one process,
 #         and verified
-# hosts   each workload in two processes that take each other for hosts of their own, with a name each: with a GPU each, through
-#         NCCL; with two replicas on it, or with both GPUs, hierarchically. The output is that of one process, and verified. Needs
-#         the right to change a name (unshare --uts)
+# hosts   each workload in two processes that take each other for hosts of their own, since each has its own host name. They merge
+#         through NCCL with a GPU each; and hierarchically, with two replicas on that GPU, and with a replica on each of both GPUs.
+#         The output is that of one process, and verified. Needs the right to change a name (unshare --uts)
 # kills   N times (100): in the middle of a run, at a random time, a random process is killed with -9, or two of four; the others
 #         go on (--on-failure continue), and the output is that of a run in which nobody died
 #
@@ -110,7 +110,7 @@ same() {
     echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"runs\": $runs, \"bad\": $bad}"
 }
 
-# The process of number $1 of two, as on a host of its own that has its GPU first; what follows are arguments.
+# Process $1 of two, as on a host of its own: the GPU of its number is its first. What follows are arguments.
 alone_on_a_host() {
     local rank=$1
     shift

@@ -1,6 +1,6 @@
 //! The kernels that merge, and how they are launched: each by itself, or where it meets those of other GPUs.
 
-use super::{Marked, Marks, MergeOp, Span};
+use super::{Marked, Marks, MergeOp, Span, Split};
 use crate::device::kernels::hive::{Meeting, OP_MAX, OP_MIN, OP_OR, OP_SUM};
 use crate::device::kernels::joint::{Exchange, Joint, Mail};
 use crate::device::kernels::merge::{FetchArgs, MARKED, MarkedArgs, MergeArgs, SETS};
@@ -215,5 +215,41 @@ pub(crate) fn op_code(op: MergeOp) -> u32 {
         MergeOp::Min => OP_MIN,
         MergeOp::Max => OP_MAX,
         MergeOp::Sum | MergeOp::Gather => OP_SUM,
+    }
+}
+
+/// The slices of the others that merge, whose ranks go from `first` on and whose copies these are: the next rank's first, so that not
+/// everybody reads from the same owner at once.
+pub(super) fn slices(
+    span: &Span,
+    copies: &[u64],
+    split: &Split,
+    (rank, first): (usize, usize),
+) -> Vec<Piece> {
+    let size = span.dtype.size() as u64;
+    let owners = (1..copies.len()).map(|step| (rank - first + step) % copies.len());
+    let slice = |owner: usize| {
+        let range = split.range(first + owner);
+        (copies[owner], range.start * size..range.end * size)
+    };
+    owners.map(slice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collective::Dtype;
+
+    #[test]
+    fn the_slices_of_others_are_in_their_copies_and_the_next_ranks_first() {
+        let (label, op) = ("slices", MergeOp::Gather);
+        let span = Span { label, address: 0, length: 100, dtype: Dtype::U32, op, alike: 0 };
+        let split = Split::of_lengths([10, 20, 30, 0, 40]);
+        let all = slices(&span, &[1, 2, 3, 4, 5], &split, (3, 0));
+        assert_eq!(all, [(5, 240..400), (1, 0..40), (2, 40..120), (3, 120..240)]);
+        // Of a host that has ranks 2 to 4.
+        let here = slices(&span, &[7, 8, 9], &split, (4, 2));
+        assert_eq!(here, [(7, 120..240), (8, 240..240)]);
+        assert!(slices(&span, &[1], &split, (1, 1)).is_empty());
     }
 }

@@ -1,10 +1,10 @@
 //! Merges: what makes replicas equal after a step.
 //!
-//! Three collectives behind one trait. `host` and `peer` are the same two-shot algorithm over different memory: everybody reduces
+//! Four collectives behind one trait. `host` and `peer` are the same two-shot algorithm over different memory: everybody reduces
 //! its own slice from everybody's copies, then fetches the other slices from their owners. Between steps hosts meet (`two_shot`),
-//! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator; `hierarchical` goes through it between hosts alone. Arrays of which it is known where they
-//! were written (`marks`) are merged there alone, in one shot, in which everybody takes over what others wrote. Host replicas of
-//! several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`). GPUs that do not
+//! or the GPUs, where each has one replica (`peer`). `nccl` drives its own communicator. `hierarchical` is `peer` within a host and
+//! NCCL between hosts. Arrays of which it is known where they were written (`marks`) are merged there alone, in one shot, in which
+//! everybody takes over what others wrote. Host replicas of several processes merge over their links (`across`); GPUs of several processes map each other's memory (`abroad`). GPUs that do not
 //! reach each other's memory copy arrays to their hosts and back (`staged`), or take NCCL, by what takes less (`tried`).
 
 mod abroad;

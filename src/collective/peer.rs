@@ -6,9 +6,8 @@
 //! several processes.
 
 use super::abroad::{Reach, no_addresses};
-use super::kernels::{
-    Addresses, Exchanges, MOST_MARKED, Meets, MergeKernels, Part, Piece, op_code,
-};
+use super::kernels::{Addresses, Exchanges, MOST_MARKED, Meets, MergeKernels, Part, Piece};
+use super::kernels::{op_code, slices};
 use super::two_shot::{Mover, two_shot};
 use super::{Collective, Marked, Marks, MergeOp, Seat, Span};
 use super::{Payload, Split, Ticket, apart};
@@ -304,15 +303,9 @@ impl PeerCollective {
         if meets.after { self.all_come(seat, ticket) } else { Ok(()) }
     }
 
-    /// What others of this host own by `split`: the next rank's first, so that not everybody reads from the same owner at once.
+    /// What others of this host own by `split`.
     pub(super) fn others(&self, span: &Span, copies: &[u64], split: &Split) -> Vec<Piece> {
-        let (own, size) = (self.rank - self.here.start, span.dtype.size() as u64);
-        let owners = (1..copies.len()).map(|step| (own + step) % copies.len());
-        let slice = |owner: usize| {
-            let range = split.range(self.here.start + owner);
-            (copies[owner], range.start * size..range.end * size)
-        };
-        owners.map(slice).collect()
+        slices(span, copies, split, (self.rank, self.here.start))
     }
 
     /// What is queued from now on comes after what all have queued before.

@@ -48,7 +48,8 @@ struct Gpus {
     fast: bool,
     /// All processes have NCCL.
     nccl: bool,
-    /// Where there are several hosts, each of which is as a fleet of `peers`.
+    /// Where hosts merge hierarchically, if they can: there are several, one has several replicas, and in each of them every two GPUs
+    /// access each other's memory.
     hosts: Option<Arc<Hosts>>,
 }
 
