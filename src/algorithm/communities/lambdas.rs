@@ -209,34 +209,27 @@ pub(super) fn empty(i: u64, key: Writes<u64>, sum: Writes<u64>) {
     sum[i] = 0_u64;
 }
 
-/// Whether a node does not move in this turn, or on another replica.
+/// Whether a node does not move in this turn.
 #[device]
-pub(super) fn rests(
-    v: u32,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) -> bool {
+pub(super) fn rests(v: u32, sweep: u64, turn: u32, turns: u32) -> bool {
     let drawn = Random::mix(v as u64 + (sweep << 32_u32));
     let when = ((drawn >> 32_u32) * turns as u64) >> 32_u32;
-    let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
-    when != turn as u64 || place != replica as u64
+    when != turn as u64
 }
 
-/// The same of a node that is listed. Where each turn has a list of its own, it moves; `once` is 1 where one list serves all turns.
+/// Whether another replica finds the move of a node.
 #[device]
-pub(super) fn rests_once(
-    v: u32,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-    once: u32,
-) -> bool {
-    once == 1_u32 && rests(v, sweep, turn, turns, replica, replicas)
+pub(super) fn is_elsewhere(v: u32, sweep: u64, replica: u32, replicas: u32) -> bool {
+    let drawn = Random::mix(v as u64 + (sweep << 32_u32));
+    let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
+    place != replica as u64
+}
+
+/// Whether a node that is listed does not move in this turn. Where each turn has a list of its own, it moves; `once` is 1 where one
+/// list serves all turns.
+#[device]
+pub(super) fn rests_once(v: u32, sweep: u64, turn: u32, turns: u32, once: u32) -> bool {
+    once == 1_u32 && rests(v, sweep, turn, turns)
 }
 
 /// The name of a pair in a table.
@@ -315,8 +308,9 @@ pub(super) fn moves(
     replicas: u32,
 ) -> bool {
     let v = source[pieces[i]];
-    let resting: bool = rests(v, sweep, turn, turns, replica, replicas);
-    active[v] == 1_u32 && !resting
+    let resting: bool = rests(v, sweep, turn, turns);
+    let elsewhere: bool = is_elsewhere(v, sweep, replica, replicas);
+    active[v] == 1_u32 && !resting && !elsewhere
 }
 
 /// Empties the table of a row.
@@ -355,8 +349,6 @@ pub(super) fn tally(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
     once: u32,
     key: Writes<u64>,
     sum: Writes<u64>,
@@ -367,7 +359,7 @@ pub(super) fn tally(
     }
     let from = source[e];
     let to = target[e];
-    if from == to || rests_once(from, sweep, turn, turns, replica, replicas, once) {
+    if from == to || rests_once(from, sweep, turn, turns, once) {
         return;
     }
     let place = claim(key, pair(from, community[to]), at[from], count[from]);
@@ -389,14 +381,12 @@ pub(super) fn stay(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
     once: u32,
     inner: Writes<u64>,
 ) {
     let first = pieces[chosen[i]];
     let v = source[first];
-    if at[v] != first || rests_once(v, sweep, turn, turns, replica, replicas, once) {
+    if at[v] != first || rests_once(v, sweep, turn, turns, once) {
         return;
     }
     inner[v] = found(key, sum, pair(v, community[v]), at[v], count[v]);
@@ -435,8 +425,6 @@ pub(super) fn choose(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
     once: u32,
     best: Writes<u64>,
     factor: f64,
@@ -452,7 +440,7 @@ pub(super) fn choose(
     if from == to || here == there {
         return;
     }
-    if rests_once(from, sweep, turn, turns, replica, replicas, once) {
+    if rests_once(from, sweep, turn, turns, once) {
         return;
     }
     if size[there] == 1_u32 && size[here] == 1_u32 && there > here {

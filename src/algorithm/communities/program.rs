@@ -160,12 +160,16 @@ impl Turn {
     }
 
     /// `args`, and what lambdas are told of the turn.
-    pub fn to<'a>(&self, args: Args<'a>) -> Args<'a> {
+    pub fn to<'a>(self, args: Args<'a>) -> Args<'a> {
         args.scalar("sweep", u64::from(self.sweep))
             .scalar("turn", self.turn)
             .scalar("turns", self.turns)
-            .scalar("replica", self.dealt.0)
-            .scalar("replicas", self.dealt.1)
+    }
+
+    /// The same, and of the replica's part.
+    pub fn to_part<'a>(self, args: Args<'a>) -> Args<'a> {
+        let (part, parts) = self.dealt;
+        self.to(args).scalar("replica", part).scalar("replicas", parts)
     }
 }
 
@@ -595,7 +599,7 @@ impl Driver<'_> {
         let Driver { state, lambdas, pieces, measure, nodes, .. } = self;
         for when in Turn::all(sweep, turns, dealt) {
             if let Some(listed) = when.listed(once) {
-                let args = listed.to(Args::new()).reads("active", &state.active);
+                let args = listed.to_part(Args::new()).reads("active", &state.active);
                 pieces.choose(r, &state.source, &lambdas.moves, args)?;
                 pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
             }

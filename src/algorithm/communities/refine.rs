@@ -82,7 +82,7 @@ impl Driver<'_> {
         for when in Turn::all(sweep, PART_TURNS, dealt) {
             if let Some(listed) = when.listed(once) {
                 let args = listed
-                    .to(Args::new())
+                    .to_part(Args::new())
                     .reads("size", &state.size)
                     .reads("own", &state.own)
                     .reads("inner", &state.inner)

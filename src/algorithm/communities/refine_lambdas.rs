@@ -1,6 +1,6 @@
 //! What the refinement of communities does with an element: lambdas for GPUs and host.
 
-use super::lambdas::{arc_of, claim, found, pair, rests, shortened};
+use super::lambdas::{arc_of, claim, found, is_elsewhere, pair, rests, shortened};
 use crate::operator::{Lambda, device, lambda};
 
 /// No part.
@@ -45,19 +45,10 @@ fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
     (rest as f64) < factor * own as f64 * (all - own) as f64
 }
 
-/// Whether a part of so many nodes keeps all of them in this turn. Of several nodes none is asked; one alone is asked in its own turn, by
-/// its own replica.
+/// Whether a part of so many nodes keeps all of them in this turn. Of several nodes none is asked; one alone is asked in its own turn.
 #[device]
-fn stays(
-    part: u32,
-    nodes: u32,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) -> bool {
-    nodes != 1_u32 || rests(part, sweep, turn, turns, replica, replicas)
+fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
+    nodes != 1_u32 || rests(part, sweep, turn, turns)
 }
 
 /// Whether a piece is of a node that is asked: alone, and of weight enough to the rest of its community.
@@ -78,7 +69,7 @@ pub(super) fn asked(
     replicas: u32,
 ) -> bool {
     let v = source[pieces[i]];
-    if stays(v, size[v], sweep, turn, turns, replica, replicas) {
+    if stays(v, size[v], sweep, turn, turns) || is_elsewhere(v, sweep, replica, replicas) {
         return false;
     }
     let loose: bool = is_loose(inner[v], own[v], of_whole[v], factor);
@@ -103,8 +94,6 @@ pub(super) fn tally_parts(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
     once: u32,
     key: Writes<u64>,
     sum: Writes<u64>,
@@ -118,7 +107,7 @@ pub(super) fn tally_parts(
     if from == to || whole[from] != whole[to] {
         return;
     }
-    if once == 1_u32 && stays(from, size[from], sweep, turn, turns, replica, replicas) {
+    if once == 1_u32 && stays(from, size[from], sweep, turn, turns) {
         return;
     }
     let place = claim(key, pair(from, kept[to]), at[from], count[from]);
@@ -150,8 +139,6 @@ pub(super) fn choose_part(
     sweep: u64,
     turn: u32,
     turns: u32,
-    replica: u32,
-    replicas: u32,
     once: u32,
 ) {
     let e: u64 = arc_of(i, chosen, pieces, source, arcs);
@@ -163,7 +150,7 @@ pub(super) fn choose_part(
     if from == to || whole[from] != whole[to] {
         return;
     }
-    if once == 1_u32 && stays(from, size[from], sweep, turn, turns, replica, replicas) {
+    if once == 1_u32 && stays(from, size[from], sweep, turn, turns) {
         return;
     }
     let there = kept[to];
@@ -175,7 +162,7 @@ pub(super) fn choose_part(
     if between == 0_u64 || gain < 0.0_f64 {
         return;
     }
-    if stays(there, size[there], sweep, turn, turns, 0_u32, 1_u32) {
+    if stays(there, size[there], sweep, turn, turns) {
         let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
         if best[from] < told {
             best.max(from, told);
