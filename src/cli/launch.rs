@@ -150,8 +150,8 @@ fn heard(mut from: ChildStderr) -> Result<JoinHandle<Vec<u8>>> {
 /// A token that nobody can guess.
 fn new_token() -> Result<String> {
     let mut bytes = [0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|e| Error::machine(format!("/dev/urandom cannot be read: {e}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| Error::machine(format!("the system has no random numbers: {e}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

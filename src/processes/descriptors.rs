@@ -40,7 +40,7 @@ mod sockets {
         RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
         SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
     };
-    use std::io::{ErrorKind, IoSlice, IoSliceMut, Read};
+    use std::io::{ErrorKind, IoSlice, IoSliceMut};
     use std::mem::MaybeUninit;
     use std::os::fd::{AsFd, BorrowedFd};
     use std::os::linux::net::SocketAddrExt;
@@ -55,7 +55,7 @@ mod sockets {
     /// A socket of a name that nobody guesses.
     fn listening() -> std::io::Result<(UnixDatagram, [u8; 16])> {
         let mut name = [0; 16];
-        std::fs::File::open("/dev/urandom")?.read_exact(&mut name)?;
+        getrandom::fill(&mut name)?;
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
         socket.set_nonblocking(true)?;
         Ok((socket, name))
@@ -159,7 +159,7 @@ mod sockets {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use std::io::{Seek, Write};
+        use std::io::{Read, Seek, Write};
 
         #[test]
         fn files_arrive_with_what_is_told_of_them() {
