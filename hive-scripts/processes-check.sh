@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Several processes against one: every workload has the same answer, to the bit, also where processes are killed.
 #
-#   hive-scripts/processes-check.sh same | hosts | kills [N]
+#   hive-scripts/processes-check.sh same | hosts | kills [N] | host-kills [N]
 #
 # same    each workload on DATASETS, by each of COLLECTIVES, in one process a replica and in two: the output is that of one process,
 #         and verified
@@ -10,6 +10,7 @@
 #         The output is that of one process, and verified. Needs the right to change a name (unshare --uts)
 # kills   N times (100): in the middle of a run, at a random time, a random process is killed with -9, or two of four; the others
 #         go on (--on-failure continue), and the output is that of a run in which nobody died
+# host-kills   the same with two processes as of `hosts`, which merge hierarchically
 #
 # DEVICES      default: "cuda:0-1 cuda:0,0,1,1" where there are two GPUs, "host:2 host:4" elsewhere; a process a replica
 # DATASETS     default: "rmat:14 grid:300x300"; kills take the first
@@ -22,7 +23,7 @@
 # shellcheck source=hive-scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-form="processes-check.sh same | hosts | kills [N]"
+form="processes-check.sh same | hosts | kills [N] | host-kills [N]"
 what=${arguments[0]:-}
 count=${arguments[1]:-100}
 number "the number of kills" "$count"
@@ -116,7 +117,7 @@ alone_on_a_host() {
     shift
     # shellcheck disable=SC2016  # the inner shell's
     HIVE_RANK=$rank HIVE_WORLD_SIZE=2 HIVE_ADDR=127.0.0.1:$port HIVE_TOKEN=check CUDA_VISIBLE_DEVICES=$rank,$((1 - rank)) \
-        timeout 90 unshare --uts sh -c 'hostname "$0" && exec "$@"' "host-$rank" "$hive" "$@"
+        timeout 90 unshare --uts sh -c 'hostname "$(basename "$0")" && echo $$ >"$0" && exec "$@"' "$scratch/host-$rank" "$hive" "$@"
 }
 
 hosts() {
@@ -220,6 +221,68 @@ kills() {
     kills_so_far
 }
 
+# Both processes of two hosts with the options $1; the one of host $3 is killed after $2 seconds. The exit code is the other's.
+two_hosts() {
+    local pids=() rank victim=${3:-}
+    port=$((port + 1))
+    for rank in 0 1; do
+        rm -f "$scratch/host-$rank"
+        # shellcheck disable=SC2086
+        alone_on_a_host "$rank" $1 >"$scratch/said-$rank" 2>&1 </dev/null &
+        pids+=($!)
+    done
+    if [ -n "$victim" ]; then
+        sleep "$2"
+        kill -9 "$(cat "$scratch/host-$victim")" 2>/dev/null || true
+    fi
+    rc=0
+    {
+        for rank in 0 1; do
+            if [ "$rank" = "$victim" ]; then wait "${pids[rank]}" || true; else wait "${pids[rank]}" || rc=$?; fi
+        done
+    } 2>/dev/null # who was killed
+    cat "$scratch"/said-? >"$scratch/said"
+}
+
+host_kills() {
+    local at workload options port=21000 began took late lost=0 worst=0 rc
+    local -A alone
+    if [ "$gpus" -lt 2 ]; then die "host-kills needs two GPUs; this machine has $gpus"; fi
+    lists=(cuda:0x2)
+    trap 'kills_so_far; exit 1' TERM
+    for ((at = 0; at < count; at++)); do
+        workload=${workloads[at % ${#workloads[@]}]}
+        options="run $(options_of "$workload" "${graphs[0]}") $(own_options "$workload") ${OPTIONS:-} --deadline 1"
+        options+=" --runs $(runs_of "$workload" "${lists[0]}")"
+        if [ -z "${alone[$workload]:-}" ]; then
+            # shellcheck disable=SC2086
+            "$hive" $options --devices cuda:0-1 --output "$scratch/$workload.csv" >/dev/null
+        fi
+        options+=" --devices ${lists[0]} --collective hierarchical --on-failure continue --output $scratch/several.csv"
+        if [ -z "${alone[$workload]:-}" ]; then
+            began=$(date +%s%N)
+            two_hosts "$options"
+            alone[$workload]=$(since "$began")
+            if [ "$rc" -ne 0 ]; then wrong "$options: exit code $rc"; fi
+        fi
+        took=${alone[$workload]}
+        rm -f "$scratch/several.csv"
+        began=$(date +%s%N)
+        two_hosts "$options" "$(awk "BEGIN { print 0.2 + ($took / 1000 - 0.2) * $RANDOM / 32768 }")" $((RANDOM % 2))
+        late=$(($(since "$began") - 2 * took))
+        if [ "$late" -gt "$worst" ]; then worst=$late; fi
+        if grep -q lost "$scratch/said"; then lost=$((lost + 1)); fi
+        if [ "$rc" -ne 0 ]; then
+            wrong "kill $at, $options: exit code $rc"
+        elif ! cmp -s "$scratch/$workload.csv" "$scratch/several.csv"; then
+            wrong "kill $at, $options: another answer"
+        elif [ "$late" -gt 5000 ]; then
+            wrong "kill $at, $options: $late ms more than two runs"
+        fi
+    done
+    kills_so_far
+}
+
 kills_so_far() {
     echo "{\"commit\": \"$("$hive" --version | sed 's/.*(\(.*\))/\1/')\", \"devices\": \"${lists[*]}\", \"kills\": $at," \
         "\"in the middle of a run\": $lost, \"bad\": $bad, \"most ms beyond two runs\": $worst}"
@@ -229,6 +292,7 @@ case $what in
 same) same ;;
 hosts) hosts ;;
 kills) kills ;;
+host-kills) host_kills ;;
 *) die_usage "$form" "'$what' is not understood" ;;
 esac
 [ "$bad" -eq 0 ]

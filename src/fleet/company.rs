@@ -66,9 +66,15 @@ impl Company {
     /// # Errors
     /// As of [`Fleet::open`].
     pub fn open(&self, config: FleetConfig) -> Result<Fleet> {
-        let mut fleet = open::open_among(config, self.links.clone())?;
+        let mut fleet = open::open_among(config, self.links.clone(), self.lack_some()?)?;
         fleet.info.lost = self.lost.clone();
         Ok(fleet)
+    }
+
+    /// Whether some are lost: those who came later do not know of all.
+    fn lack_some(&self) -> Result<bool> {
+        let all = self.all("are some lost", vec![u8::from(!self.lost.is_empty())])?;
+        Ok(all.contains(&vec![1]))
     }
 
     /// What each process says of something, by number.

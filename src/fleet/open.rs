@@ -167,7 +167,18 @@ fn accounts(gpus: &[u32], own: Range<usize>, limit: Option<u64>) -> Vec<Arc<Acco
     own.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(|| new(*gpu)).clone()).collect()
 }
 
-/// The collective that `--collective` means on these devices.
+/// The collective that `--collective` means on these devices. Those that are left where others are `lost` take another if it is none for
+/// them: one host is left of several, say.
+fn chosen(
+    kind: CollectiveKind,
+    (places, gpus): (&Places, &Gpus),
+    lost: bool,
+) -> Result<&'static str> {
+    let named = resolve(kind, places, gpus);
+    if lost && named.is_err() { resolve(CollectiveKind::Auto, places, gpus) } else { named }
+}
+
+/// The same, where nobody is lost.
 fn resolve(kind: CollectiveKind, places: &Places, gpus: &Gpus) -> Result<&'static str> {
     use CollectiveKind as K;
     if let Places::Host(_) = places {
@@ -307,16 +318,25 @@ struct Starting {
 }
 
 /// A fleet of the processes that these links are between, or of this one alone.
-pub(super) fn open_among(config: FleetConfig, links: Option<Arc<Links>>) -> Result<Fleet> {
+/// Of the processes of these links, or of this one alone. `lost`: there were others.
+pub(super) fn open_among(
+    config: FleetConfig,
+    links: Option<Arc<Links>>,
+    lost: bool,
+) -> Result<Fleet> {
     check_config(&config)?;
-    let opened = open_with(config, Instant::now(), links.clone());
+    let opened = open_with(config, Instant::now(), (links.clone(), lost));
     if let (Some(links), Err(error)) = (&links, &opened) {
         links.send_all(&Message::Fails(error.clone()));
     }
     opened
 }
 
-fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> Result<Fleet> {
+fn open_with(
+    config: FleetConfig,
+    start: Instant,
+    (links, lost): (Option<Arc<Links>>, bool),
+) -> Result<Fleet> {
     let apart =
         links.as_deref().map_or(Ok(false), |links| see_different(&config.devices, links))?;
     let mut places = places(&config.devices, apart)?;
@@ -347,7 +367,7 @@ fn open_with(config: FleetConfig, start: Instant, links: Option<Arc<Links>>) -> 
         take_back();
     }
     let gpus = all_gpus(&config, &places, members.as_ref())?;
-    let collective = resolve(config.collective, &places, &gpus)?;
+    let collective = chosen(config.collective, (&places, &gpus), lost)?;
     let accounts = accounts(&gpus.of, own.clone(), config.memory_limit);
     if matches!(places, Places::Cuda(_)) && !nvrtc_finding().found {
         let advice = nvrtc_finding().advice.unwrap_or_default();
@@ -615,4 +635,23 @@ fn join(
         }
     };
     Ok((backend, collective))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_left_takes_another_collective_where_the_one_named_is_none_for_him() {
+        let places = Places::Cuda(vec![0, 0]);
+        let names = vec!["a".to_string(); 2];
+        let gpus = Gpus { of: vec![7, 7], names, peers: true, fast: true, nccl: true, hosts: None };
+        for kind in [CollectiveKind::Hierarchical, CollectiveKind::Nccl] {
+            assert!(matches!(chosen(kind, (&places, &gpus), false), Err(Error::Input(_))));
+            assert_eq!(chosen(kind, (&places, &gpus), true).unwrap(), "peer");
+        }
+        for lost in [false, true] {
+            assert_eq!(chosen(CollectiveKind::Host, (&places, &gpus), lost).unwrap(), "host");
+        }
+    }
 }
