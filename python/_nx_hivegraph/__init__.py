@@ -2,6 +2,7 @@
 
 _FUNCTION = "`weight` names an attribute"
 _TIES = f"{_FUNCTION}; of several shortest paths it may return another than NetworkX"
+_ABOVE = f"{_FUNCTION}, above 0 on every edge"
 _UNSORTED = "without `sort_neighbors`"
 _FOREST = "`algorithm` is kruskal; the edges are those of NetworkX"
 _NO_E = f"without `e` and `usebounds`; {_FUNCTION}"
@@ -55,8 +56,8 @@ FUNCTIONS = {
     "number_strongly_connected_components": "",
     "is_strongly_connected": "",
     "pagerank": "ranks are float32: `tol` times the number of nodes is at least 1e-6; `alpha` from 0 to 1; no `nstart`, no `dangling`",
-    "betweenness_centrality": "without `weight`",
-    "betweenness_centrality_subset": "without `weight`; lists of nodes of the graph, no source twice",
+    "betweenness_centrality": _ABOVE,
+    "betweenness_centrality_subset": f"{_ABOVE}; lists of nodes of the graph, no source twice",
     "closeness_centrality": "`distance` names an attribute",
     "harmonic_centrality": "`distance` names an attribute",
     "eccentricity": f"without `sp`; {_FUNCTION}",

@@ -75,6 +75,20 @@ impl Graph {
         Ok(graph)
     }
 
+    /// The graph without self-loops, and with the lightest of parallel arcs alone; `None` where it has neither.
+    pub(crate) fn simple(&self) -> Result<Option<Graph>> {
+        if self.origin.self_loops == 0 && self.origin.duplicates == 0 {
+            return Ok(None);
+        }
+        self.load()?;
+        // What was found on the way in may have been left out.
+        let found = check::rows(self);
+        match found.self_loops == 0 && found.duplicates == 0 {
+            true => Ok(None),
+            false => self.clone().kept(Keep::SIMPLE).map(Some),
+        }
+    }
+
     /// The union of this graph and its transpose. With `min`, `max` and `sum` a pair is left with one arc each
     /// way, which weighs what all its arcs in both directions make; a self-loop has one direction. With
     /// `keep` the union is arc by arc: of the arcs (u, v) of one weight there are as many as in whichever of

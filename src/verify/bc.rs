@@ -2,12 +2,13 @@
 //!
 //! For a source s, with g(s, t) shortest paths to t, of which g(s, t | v) lead through v, the dependency of s
 //! on v is the sum over reached t != s of g(s, t | v) / g(s, t): v is neither s nor t, unless endpoints count,
-//! and then each of the two gets 1. Every arc has length 1; self loops lie on no shortest path; parallel arcs
-//! are one. The raw score of v sums this over the sources. Where targets are named, t is one of them.
+//! and then each of the two gets 1. Every arc has length 1, or its weight, which is above 0; self loops lie on no shortest path; parallel
+//! arcs are one, the lightest. By weight lengths are equal if the sums in f64 from s on are. The raw score of v sums this over the sources. Where targets are named, t is one of them.
 //!
 //! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
 //! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if every arc has its reverse
-//! (each pair is met from both ends), otherwise 1:
+//! (each pair is met from both ends), otherwise 1 (by weight, if every arc has a
+//! reverse of the same weight):
 //!
 //! | | not normalized | normalized |
 //! |---|---|---|
@@ -23,8 +24,8 @@
 //! The score of the only source of several nodes, endpoints not counted, is 0 / 0: networkx says NaN, and here
 //! NaN and 0 are both right.
 //!
-//! Where sources times arcs are at most [`WORK`], all scores are compared with Brandes'. Also compared is the sum of
-//! all raw scores, which is exactly the sum over pairs of distance - 1 (distance + 1 with endpoints).
+//! Where sources times arcs are at most [`WORK`] ([`WEIGHTED_WORK`]), all scores are compared with Brandes'. Also compared, but not by
+//! weight, is the sum of all raw scores, which is exactly the sum over pairs of distance - 1 (distance + 1 with endpoints).
 //!
 //! Where they are more, Brandes' algorithm runs from as many sources as [`WORK`] allows, spread evenly over the list.
 //! Dependencies are not negative, so a raw score is at least what these sources give. That certifies no score, and
@@ -37,6 +38,7 @@
 //! fraction of a pair, is compared as a part of one pair: it may have been lost to the range of f32, or to
 //! fixed point. Numbers of paths leave the range of f64 on large grids; here they have exponents of their own.
 
+mod by_weight;
 mod gpu;
 mod hops;
 mod search;
@@ -49,6 +51,8 @@ use search::Search;
 
 /// Sources times arcs up to which Brandes' algorithm is run from all sources.
 const WORK: u64 = 1 << 35;
+/// The same by weight.
+const WEIGHTED_WORK: u64 = 1 << 28;
 /// Arcs up to which distances from all sources are summed, 64 sources at a time.
 const SUM_WORK: u64 = 1 << 35;
 /// Bytes that the searches from several sources at once may take.
@@ -66,6 +70,8 @@ pub struct BetweennessQuestion<'a> {
     pub sources: &'a [u32],
     /// Node indices that paths lead to, each once; all nodes where there are none.
     pub targets: Option<&'a [u32]>,
+    /// Whether paths are those of the least weight, not of the fewest arcs.
+    pub weighted: bool,
     /// Whether scores are shares of all pairs.
     pub normalized: bool,
     /// Whether the ends of a path are on it.
@@ -96,14 +102,14 @@ pub struct BetweennessCheck {
 /// # Errors
 ///
 /// [`Error::Verify`] names the wrong node of the lowest input id, its score and the score that belongs there,
-/// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node, for such targets, for targets where
+/// or both sums. [`Error::Input`] for a weight of 0 where paths go by weight, when there is no source, one twice or one that is no node, for such targets, for targets where
 /// endpoints count, or for a tolerance that is none.
 pub fn bc(
     graph: &Graph,
     scores: &[f64],
     question: &BetweennessQuestion,
 ) -> Result<BetweennessCheck> {
-    check(graph, scores, question, WORK)
+    check(graph, scores, question, if question.weighted { WEIGHTED_WORK } else { WORK })
 }
 
 /// As [`bc`], with Brandes' algorithm up to `work` sources times arcs.
@@ -116,9 +122,18 @@ fn check(
     let check = Check { graph, scores, question, scale: Scale::of(graph, question)? };
     one_a_node(graph, "betweenness", "scores", scores.len())?;
     check.are_scores()?;
+    if question.weighted && by_weight::some_arc_is_free(graph) {
+        return Err(Error::input(
+            "cannot check betweenness by weight: an arc weighs 0, so that paths may go round without end",
+        ));
+    }
     let sources = question.sources.len() as u64;
     if sources.saturating_mul(graph.arcs()) > work {
-        return check.part((work / graph.arcs()) as usize);
+        return check.part((work / graph.arcs()).max(1) as usize);
+    }
+    if question.weighted {
+        let worst_error = check.compare(&brandes_by_weight(graph, question.sources, question))?;
+        return Ok(BetweennessCheck { checked_sources: sources, worst_error, sum_error: None });
     }
     let (raw, pairs, hops) = brandes(graph, question.sources, question);
     let worst_error = check.compare(&raw)?;
@@ -137,14 +152,18 @@ struct Scale {
 
 impl Scale {
     fn of(graph: &Graph, question: &BetweennessQuestion) -> Result<Scale> {
-        let BetweennessQuestion { sources, targets, normalized, endpoints, tolerance } = *question;
+        let BetweennessQuestion { sources, targets, weighted, normalized, endpoints, tolerance } =
+            *question;
         let is_source = marked(graph, "source", sources)?;
         if !(tolerance.is_finite() && tolerance >= 0.0) {
             let what = format!("cannot check betweenness to a tolerance of {tolerance}");
             return Err(Error::input(format!("{what}: use a small number, as in 1e-6")));
         }
         let n = graph.nodes() as f64;
-        let undirected = || graph.is_undirected() || goes_both_ways(graph);
+        let undirected = || match weighted {
+            true => graph.is_symmetric() || by_weight::goes_both_ways(graph),
+            false => graph.is_undirected() || goes_both_ways(graph),
+        };
         if let Some(targets) = targets {
             marked(graph, "target", targets)?;
             if endpoints {
@@ -294,11 +313,14 @@ impl Check<'_> {
 
     /// What can be said with paths counted from `some` of the sources.
     fn part(&self, some: usize) -> Result<BetweennessCheck> {
-        let BetweennessQuestion { sources, targets, tolerance, .. } = *self.question;
+        let BetweennessQuestion { sources, targets, weighted, tolerance, .. } = *self.question;
         let spread =
             |i: usize| sources[(i as u128 * sources.len() as u128 / some as u128) as usize];
         let some_sources: Vec<u32> = (0..some).map(spread).collect();
-        let (least, ..) = brandes(self.graph, &some_sources, self.question);
+        let least = match weighted {
+            true => brandes_by_weight(self.graph, &some_sources, self.question),
+            false => brandes(self.graph, &some_sources, self.question).0,
+        };
         let low = |v: usize| {
             !self.is_undefined(v) && self.raw(v) < least[v] - tolerance * least[v].max(1.0)
         };
@@ -308,7 +330,8 @@ impl Check<'_> {
             return Err(self.wrong(v, format!("score {score} is too low: {from}")));
         }
         let passes = (sources.len() as u64).div_ceil(64);
-        let affordable = passes.saturating_mul(self.graph.arcs()) <= SUM_WORK && targets.is_none();
+        let affordable =
+            passes.saturating_mul(self.graph.arcs()) <= SUM_WORK && targets.is_none() && !weighted;
         let sum_error = affordable.then(|| self.bounds()).transpose()?;
         Ok(BetweennessCheck { checked_sources: some as u64, worst_error: 0.0, sum_error })
     }
@@ -347,14 +370,7 @@ impl Check<'_> {
 /// Raw scores of what is asked, from these sources, and over pairs of a source and another node that it reaches, or a target: how many,
 /// and distances together.
 fn brandes(graph: &Graph, sources: &[u32], asked: &BetweennessQuestion) -> (Vec<f64>, u64, u128) {
-    let n = graph.nodes();
-    let targets = asked.targets.map(|targets| {
-        let mut all = vec![false; n];
-        targets.iter().for_each(|target| all[*target as usize] = true);
-        all
-    });
-    let room = (MEMORY / (BYTES * n.max(1) as u64)).clamp(1, GROUPS);
-    let groups = (room as usize).min(sources.len());
+    let (targets, groups) = (targets_of(graph, asked), groups(graph, sources));
     let group = |first: usize| {
         let mut search = Search::new(graph);
         for &source in sources.iter().skip(first).step_by(groups) {
@@ -363,8 +379,39 @@ fn brandes(graph: &Graph, sources: &[u32], asked: &BetweennessQuestion) -> (Vec<
         (search.scores, search.pairs, search.hops)
     };
     let sums: Vec<_> = (0..groups).into_par_iter().with_max_len(1).map(group).collect();
-    let raw = (0..n).into_par_iter().map(|v| sums.iter().map(|sum| sum.0[v]).sum()).collect();
+    let raw = |v: usize| sums.iter().map(|sum| sum.0[v]).sum();
+    let raw = (0..graph.nodes()).into_par_iter().map(raw).collect();
     (raw, sums.iter().map(|sum| sum.1).sum(), sums.iter().map(|sum| sum.2).sum())
+}
+
+/// The same by weight: raw scores.
+fn brandes_by_weight(graph: &Graph, sources: &[u32], asked: &BetweennessQuestion) -> Vec<f64> {
+    let (targets, groups) = (targets_of(graph, asked), groups(graph, sources));
+    let group = |first: usize| {
+        let mut search = by_weight::Search::new(graph);
+        for &source in sources.iter().skip(first).step_by(groups) {
+            search.add(source as usize, asked.endpoints, targets.as_deref());
+        }
+        search.scores
+    };
+    let sums: Vec<_> = (0..groups).into_par_iter().with_max_len(1).map(group).collect();
+    let raw = |v: usize| sums.iter().map(|sum| sum[v]).sum();
+    (0..graph.nodes()).into_par_iter().map(raw).collect()
+}
+
+/// `[n]` whether a node is a target, where not all are.
+fn targets_of(graph: &Graph, asked: &BetweennessQuestion) -> Option<Vec<bool>> {
+    asked.targets.map(|targets| {
+        let mut all = vec![false; graph.nodes()];
+        targets.iter().for_each(|target| all[*target as usize] = true);
+        all
+    })
+}
+
+/// How many searches there is room for at once.
+fn groups(graph: &Graph, sources: &[u32]) -> usize {
+    let room = (MEMORY / (BYTES * graph.nodes().max(1) as u64)).clamp(1, GROUPS);
+    (room as usize).min(sources.len())
 }
 
 #[cfg(test)]

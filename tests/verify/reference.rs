@@ -92,6 +92,7 @@ fn networkx_betweenness_is_accepted() {
             let question = BetweennessQuestion {
                 sources: &sources,
                 targets: None,
+                weighted: false,
                 normalized: asked.normalized,
                 endpoints: asked.endpoints,
                 tolerance: 1e-10,

@@ -272,6 +272,7 @@ fn paths_to_some_nodes_count_alone() {
                 let question = verify::BetweennessQuestion {
                     sources: &sources,
                     targets: Some(targets),
+                    weighted: false,
                     normalized,
                     endpoints: false,
                     tolerance: 1e-9,

@@ -5,6 +5,7 @@
 mod common;
 
 mod bc;
+mod bc_by_weight;
 mod cdlp;
 mod closeness;
 mod cluster;

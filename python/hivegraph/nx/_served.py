@@ -622,11 +622,16 @@ def pagerank(G, alpha=0.85, personalization=None, max_iter=100, tol=1e-06, nstar
     return _by_node(G, found.rank.astype(np.float64))
 
 
-def _no_betweenness(G, weight, **_):
-    return "weighted betweenness is not served" if weight is not None else None
+def _betweenness(G, **options):
+    """The engine's betweenness, by weight if there are weights."""
+    if G.weights is not None:
+        if not G.weights.all():
+            raise NotImplementedError("an edge weighs 0, so that paths may go round without end")
+        options["weighted"] = True
+    return _run("bc", G, **options).betweenness
 
 
-@served(_no_betweenness)
+@served(_weight)
 def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=False, seed=None):
     n = len(G)
     if not n:
@@ -641,14 +646,14 @@ def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=Fa
     # Where all arcs of a directed graph have their reverse, the engine takes it for undirected, unless it normalizes.
     pairs = G.is_directed() and not normalized
     options = {"normalized": normalized or pairs or None, "endpoints": endpoints or None}
-    scores = _run("bc", G, sources=sources, **options).betweenness
+    scores = _betweenness(G, sources=sources, **options)
     others = n if endpoints else n - 1
     return _by_node(G, scores * (others * (others - 1)) if pairs and others >= 2 else scores)
 
 
 def _no_subset(G, sources, targets, weight, **_):
-    if weight is not None:
-        return "weighted betweenness is not served"
+    if callable(weight):
+        return _weight(weight)
     ends = sources, targets
     if not all(isinstance(nodes, Collection) for nodes in ends):
         return "sources or targets can be read but once"
@@ -664,7 +669,7 @@ def betweenness_centrality_subset(G, sources, targets, normalized=False, weight=
     if not sources or not targets or n <= 2:
         return dict.fromkeys(G, 0.0)
     # What the engine does not normalize it may halve in a directed graph, too.
-    scores = _run("bc", G, sources=sources, targets=targets, normalized=True).betweenness
+    scores = _betweenness(G, sources=sources, targets=targets, normalized=True)
     pairs = (n - 1) * (n - 2) / (1 if G.is_directed() else 2)
     return _by_node(G, scores if normalized else scores * pairs)
 

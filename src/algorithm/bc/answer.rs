@@ -26,6 +26,8 @@ pub struct Betweenness {
     pub lanes: u32,
     /// Levels were cut by chunk, rather than sources dealt out.
     pub cut: bool,
+    /// Paths were measured by weight.
+    pub by_weight: bool,
     /// The tiles that were searched, where there were any.
     pub tiles: Option<TileFacts>,
     /// The largest distance from a source.
@@ -120,6 +122,7 @@ impl Answer<Bc> for Betweenness {
 
     fn strategy(&self, _: &Query<Bc>) -> &'static str {
         match self.tiles {
+            _ if self.by_weight => "searches",
             Some(_) => "tiles",
             None if self.cut => "levels",
             None => "sources",
@@ -127,6 +130,9 @@ impl Answer<Bc> for Betweenness {
     }
 
     fn strategy_line(&self, _: &Query<Bc>) -> String {
+        if self.by_weight {
+            return "searches by weight, one source after another".into();
+        }
         if let Some(tiles) = self.tiles {
             return format!("{tiles}, paths in {}", self.precision);
         }
@@ -174,7 +180,8 @@ impl Answer<Bc> for Betweenness {
 
     fn variant(&self, query: &Query<Bc>) -> String {
         let bc = &query.config;
-        let mut words = format!("variant:num_sources-{}", query.start.sources.len());
+        let by = if bc.weighted { "weight_" } else { "" };
+        let mut words = format!("variant:{by}num_sources-{}", query.start.sources.len());
         if bc.normalized {
             words += "_normalized";
         }
@@ -188,8 +195,8 @@ impl Answer<Bc> for Betweenness {
     }
 
     /// `num-sources`, and `sources` in the input's own ids where they are not all nodes; of targets, where some were asked for,
-    /// `num-targets` and `targets`; `normalized` and `endpoints` as
-    /// asked; `lanes` of a batch, `precision` of paths, `depth`, and the node of the highest score with it.
+    /// `num-targets` and `targets`; `weighted`, `normalized` and
+    /// `endpoints` as asked; `lanes` of a batch, `precision` of paths, `depth`, and the node of the highest score with it.
     fn facts(&self, query: &Query<Bc>) -> Map<String, Value> {
         let bc = &query.config;
         let highest = self.highest(&query.graph, 1).first().copied();
@@ -202,6 +209,7 @@ impl Answer<Bc> for Betweenness {
             ("sources", json!(named)),
             ("num-targets", json!(targets.map(Vec::len))),
             ("targets", json!(targets.map(ids))),
+            ("weighted", json!(bc.weighted)),
             ("normalized", json!(bc.normalized)),
             ("endpoints", json!(bc.endpoints)),
             ("directed", json!(self.directed)),
@@ -226,6 +234,7 @@ impl Answer<Bc> for Betweenness {
         let question = BetweennessQuestion {
             sources: &query.start.sources,
             targets: query.start.targets.as_deref(),
+            weighted: bc.weighted,
             normalized: bc.normalized,
             endpoints: bc.endpoints,
             tolerance: tolerance(self.precision != Precision::F32),

@@ -4,7 +4,8 @@ use super::cuda::Workspace;
 use super::host::Lanes;
 use super::plan::{Plan, State, StepResult, StepTask, Task, side_by_side};
 use super::{
-    Bc, BcConfig, Betweenness, Ends, MOST_LANES, Targets, cuda, host, scale, scale_subset,
+    Bc, BcConfig, Betweenness, Ends, MOST_LANES, Targets, by_weight, cuda, host, scale,
+    scale_subset,
 };
 use crate::algorithm::frame::{Engine, Log, ReplicaAnswer, Run, begin, step, timed, values};
 use crate::algorithm::same::Words;
@@ -40,6 +41,21 @@ impl Algorithm for Bc {
             && !(1..=MOST_LANES as u32).contains(&batch)
         {
             return Err(Error::input(format!("--batch {batch}: use auto or 1 to {MOST_LANES}")));
+        }
+        if config.weighted && config.batch.given().is_some() {
+            return Err(Error::input(
+                "--batch: sources are searched from one after another by weight; leave it out, or leave out --weighted",
+            ));
+        }
+        if config.weighted && config.precision == Precision::F32 {
+            return Err(Error::input(
+                "--precision f32: paths by weight are counted in f64; leave it out, or leave out --weighted",
+            ));
+        }
+        if config.weighted && config.run.merge == MergeMode::Split {
+            return Err(Error::input(
+                "--merge split: paths by weight have no levels to divide; use auto or redundant",
+            ));
         }
         if config.run.merge == MergeMode::Dense {
             return Err(Error::input(
@@ -78,14 +94,29 @@ impl Algorithm for Bc {
         config.sources.as_ref().map(|sources| format!("sources-{}", sources.many()))
     }
 
-    fn arrays(shape: &GraphShape, _: &BcConfig, world: usize) -> Vec<DeviceArray> {
-        cuda::arrays(shape, world)
+    fn arrays(shape: &GraphShape, config: &BcConfig, world: usize) -> Vec<DeviceArray> {
+        match config.weighted {
+            true => by_weight::arrays(shape, world),
+            false => cuda::arrays(shape, world),
+        }
     }
 
     fn solve(request: Request<Self>) -> Result<Betweenness> {
         let Request { fleet, graph, query, run, .. } = request;
-        let config = BcConfig { run: run.clone(), ..query.config.clone() };
-        solve(fleet, &graph.simple(fleet)?, &query.start, config)
+        let BcConfig { weighted, normalized, endpoints, .. } = query.config;
+        let mut found = match weighted {
+            true => by_weight::solve(fleet, graph, &query.start, (&query.config, run))?,
+            false => {
+                let config = BcConfig { run: run.clone(), ..query.config.clone() };
+                solve(fleet, &graph.simple(fleet)?, &query.start, config)?
+            }
+        };
+        let (scores, directed) = (&mut found.scores, found.directed);
+        match query.start.targets {
+            None => scale(scores, &query.start.sources, directed, normalized, endpoints),
+            Some(_) => scale_subset(scores, directed, normalized),
+        }
+        Ok(found)
     }
 }
 
@@ -109,7 +140,7 @@ struct Found {
     tiles: Option<TileFacts>,
 }
 
-/// Of rows without parallel arcs.
+/// By arcs, in rows without parallel ones; scores are not scaled.
 fn solve(
     fleet: &Fleet,
     rows: &Arc<TopologyRows>,
@@ -126,7 +157,6 @@ fn solve(
         columns.out.load()?;
     }
     let labels = Arc::new(side_by_side(columns, labels));
-    let (normalized, endpoints) = (config.normalized, config.endpoints);
     let (plan, found, mut measured) = loop {
         let plan = Plan::new(rows, labels.len(), &config, fleet.info());
         let shared = (rows.clone(), labels.clone(), to.clone(), plan.clone(), config.clone());
@@ -160,16 +190,11 @@ fn solve(
     let mut by_label: Vec<f64> =
         coarse.par_iter().zip(fine).map(|(coarse, fine)| coarse + fine).collect();
     by_label.resize(columns.nodes, 0.0);
-    let mut scores = columns.to_input_order(by_label);
-    let directed = columns.into.is_some();
-    match targets {
-        None => scale(&mut scores, sources, directed, normalized, endpoints),
-        Some(_) => scale_subset(&mut scores, directed, normalized),
-    }
     Ok(Betweenness {
-        scores,
+        scores: columns.to_input_order(by_label),
         precision: if plan.sizes.double { Precision::F64 } else { Precision::F32 },
-        directed,
+        directed: columns.into.is_some(),
+        by_weight: false,
         lanes: plan.sizes.lanes as u32,
         cut: plan.sizes.cut,
         tiles,

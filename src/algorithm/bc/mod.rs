@@ -1,10 +1,10 @@
 //! Betweenness: for each node, the sum over pairs of nodes of the fraction of their shortest paths that pass through it.
 //!
-//! **Definition.** Let sigma(s, t) be the number of shortest paths from s to t, every arc being of length 1, and
-//! sigma(s, t | v) the number of those that pass through v. The score of v is the sum of sigma(s, t | v) / sigma(s, t)
+//! **Definition.** Let sigma(s, t) be the number of shortest paths from s to t, every arc being of length 1 or, `weighted`, of its
+//! weight, and sigma(s, t | v) the number of those that pass through v. The score of v is the sum of sigma(s, t | v) / sigma(s, t)
 //! over the sources s and the targets t, which are all nodes unless some are named, where s, v and t differ. It is then scaled
-//! ([`scale`], [`scale_subset`]). Self-loops lie on no shortest path. Parallel arcs count once: rows that have some are laid out once
-//! more without them.
+//! ([`scale`], [`scale_subset`]). Self-loops lie on no shortest path. Parallel arcs count once, as the lightest: rows that have some are
+//! laid out once more without the others.
 //!
 //! **Idea.** Two phases for each source s (Brandes). Forward, level by level: sigma(v), the number of shortest paths from
 //! s to v, is the sum of sigma over the in-neighbours of v in the level before. Backward, from the deepest level up: let
@@ -37,6 +37,8 @@
 //! levels there (`kernels/tiles/tile_paths.cu`): once a search by tiles has found the level of every node, a node's sigma is
 //! computed as soon as those of its neighbours are known, and so is c. Sources follow one another.
 //!
+//! **By weight.** Sources follow one another, and nodes go in the order in which their paths come together (`by_weight.rs`).
+//!
 //! **Arrays.** `scores: [2, active] f64, replicated, SUM`, equal without a merge where levels are cut. For cut levels
 //! `entries: [active] u64` (mask << 32 | label) and `values: [active, lanes]`, replicated, GATHER. sigma, c and delta are
 //! not replicated. Numbers of paths beyond 2^1000 (2^100 in f32) are refused, so that c never underflows. Under
@@ -46,11 +48,13 @@
 //! Kaya, Catalyurek, "Regularizing graph centrality computations", JPDC 76, 2015 (sources side by side).
 
 mod answer;
+mod by_weight;
 mod cuda;
 mod driver;
 mod grids;
 mod host;
 mod plan;
+mod tight;
 mod tiles;
 
 pub use answer::{Betweenness, scale, scale_subset};
@@ -81,6 +85,10 @@ pub struct BcConfig {
     /// Count the paths to these nodes alone, chosen as sources are [default: all].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
     pub targets: Option<Seeds>,
+    /// Shortest paths are those of the least weight, not of the fewest arcs.
+    #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
+        require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
+    pub weighted: bool,
     /// Divide by the number of pairs that a node could lie between.
     #[cfg_attr(feature = "cli", arg(long, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true",
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
@@ -93,7 +101,7 @@ pub struct BcConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
     /// Width of the numbers that paths are held in: f32 | f64 | auto (f64, and f32 on large graphs on GPUs while it holds
-    /// the numbers of paths; the host has f64 alone) [default: auto].
+    /// the numbers of paths; the host, and paths by weight, have f64 alone) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub precision: Precision,
     /// How the workload runs.
@@ -136,11 +144,12 @@ impl Targets {
 }
 
 /// For each node, the sum over sources and targets of the fraction of their shortest paths that pass through it. A
-/// graph in which every arc has its reverse is undirected, however often the two are there and whatever they weigh.
+/// graph in which every arc has its reverse is undirected, however often the two are there and whatever they weigh; `weighted`, where
+/// they weigh the same.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, and for
-/// a source with more than 2^1000 shortest paths to a node; [`crate::Error::Fault`] when a replica fails;
+/// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, for
+/// a source with more than 2^1000 shortest paths to a node, and, `weighted`, for a weight of 0 or one that is lost in a sum; [`crate::Error::Fault`] when a replica fails;
 /// [`crate::Error::Verify`] when `compare` finds answers that differ.
 pub fn bc(fleet: &Fleet, graph: &Prepared, config: &BcConfig) -> Result<Betweenness> {
     run::<Bc>(fleet, graph, config)

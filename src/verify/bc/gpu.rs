@@ -27,7 +27,7 @@ fn pieces(nodes: usize, arcs: u64) -> u64 {
 }
 
 impl Checker<'_> {
-    /// What [`super::bc`] certifies; a GPU runs Brandes' algorithm from all sources, however many.
+    /// What [`super::bc`] certifies; a GPU runs Brandes' algorithm from all sources, however many. By weight the host checks.
     ///
     /// # Errors
     /// As there.
@@ -38,6 +38,9 @@ impl Checker<'_> {
         question: &BetweennessQuestion,
     ) -> Result<BetweennessCheck> {
         one_a_node(graph, "betweenness", "scores", scores.len())?;
+        if question.weighted {
+            return self.by_host(|| super::bc(graph, scores, question));
+        }
         let on_gpu = |gpu: &Gpu| {
             let check = Check { graph, scores, question, scale: Scale::of(graph, question)? };
             check.are_scores()?;

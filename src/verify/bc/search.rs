@@ -19,7 +19,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
+    pub(super) const NONE: Paths = Paths { digits: 0.0, exponent: 0 };
     pub(super) const ONE: Paths = Paths { digits: 1.0, exponent: 0 };
 
     fn base() -> f64 {

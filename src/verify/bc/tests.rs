@@ -56,6 +56,7 @@ fn without_brandes_right_scores_pass_and_sums_ends_and_impossible_scores_do_not(
         let question = BetweennessQuestion {
             sources: &sources,
             targets: None,
+            weighted: false,
             normalized,
             endpoints,
             tolerance: 1e-9,
@@ -102,6 +103,7 @@ fn scores_below_what_some_of_the_sources_give_are_too_low() {
     let question = BetweennessQuestion {
         sources: &all,
         targets: None,
+        weighted: false,
         normalized: false,
         endpoints: false,
         tolerance: 1e-9,

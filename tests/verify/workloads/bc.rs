@@ -82,6 +82,7 @@ fn ask(sources: &[u32]) -> BetweennessQuestion<'_> {
     BetweennessQuestion {
         sources,
         targets: None,
+        weighted: false,
         normalized: false,
         endpoints: false,
         tolerance: 1e-9,
