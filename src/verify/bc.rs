@@ -129,7 +129,7 @@ fn check(
     }
     let sources = question.sources.len() as u64;
     if sources.saturating_mul(graph.arcs()) > work {
-        return check.part((work / graph.arcs()).max(1) as usize);
+        return check.part((work / graph.arcs()) as usize);
     }
     if question.weighted {
         let worst_error = check.compare(&brandes_by_weight(graph, question.sources, question))?;

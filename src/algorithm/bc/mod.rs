@@ -54,7 +54,6 @@ mod driver;
 mod grids;
 mod host;
 mod plan;
-mod tight;
 mod tiles;
 
 pub use answer::{Betweenness, scale, scale_subset};

@@ -1,15 +1,18 @@
-//! Betweenness by weight: one program for GPUs and host.
+//! Betweenness by weight.
 //!
 //! **Idea.** The distances from a source are those of `sssp`. Its shortest paths are made of tight arcs (`tight.rs`), which lead from
 //! nearer nodes to farther ones. A node's paths are counted as soon as those of all nodes before it are, and its dependency is known as
 //! soon as those of all nodes after it are. So both phases go in rounds, each over the nodes that wait for nothing any more. Sums go over
-//! a row in an order that follows from its length, so that scores have the same bits on any number of replicas.
+//! a row in an order that follows from its length, so that scores have the same bits on any number of replicas. Hosts take a source a
+//! thread, where there are several or paths are long (`host.rs`).
 //!
 //! **Equal lengths.** Two paths are equally long if their sums are, added up from the source on. In 32 bits sums are those of whole
 //! numbers below 2^24, and exact; all others have 64 bits.
 
+mod host;
+mod tight;
+
 use super::grids::Grids;
-use super::tight::{Lambdas, MOST_PATHS, TOO_FAR, TOO_MANY};
 use super::{BcConfig, Betweenness, Ends};
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
@@ -17,14 +20,14 @@ use crate::algorithm::matrix::is_dealt;
 use crate::algorithm::same::Words;
 use crate::algorithm::sssp::{self, Alone, Each, Reached, WHOLE, may_overflow, weights_are_whole};
 use crate::algorithm::{Precision, RunOptions};
-use crate::collective::MergeOp;
-use crate::collective::{Frontier, Replicated};
+use crate::collective::{Frontier, MergeOp, Replicated, atomics, cells};
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, Replica};
+use crate::fleet::{Backend, Fleet, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
-use crate::layout::{Prepared, Resident};
+use crate::layout::{Prepared, Resident, is_flat_graph};
 use crate::operator::{Advance, Args, Fold, Over};
 use std::sync::Arc;
+use tight::{Lambdas, MOST_PATHS, TOO_FAR, TOO_MANY};
 
 replicated_arrays! {
     /// What a replica has of so many nodes and sources.
@@ -72,6 +75,8 @@ struct Question {
     /// Distances from here on are refused.
     limit: f64,
     grids: Grids,
+    /// Hosts take a source a thread.
+    by_threads: bool,
     dealt: bool,
     run: RunOptions,
 }
@@ -104,6 +109,11 @@ pub(super) fn solve(
     }
     let mut sources = ends.sources.clone();
     sources.sort_unstable();
+    all.load()?;
+    // Whatever the number of replicas: the same bits.
+    let many = sources.len() > 1 || is_flat_graph(all);
+    let by_threads = fleet.info().backend != "cuda" && many;
+    let single = !by_threads && weights_are_whole(all) && !may_overflow(&rows);
     let found = |double| -> Result<(Found, Betweenness)> {
         let question = Question {
             graph: graph.general(fleet)?,
@@ -114,6 +124,7 @@ pub(super) fn solve(
             // A weight of less than half of a distance's last place would be lost.
             limit: if double { least / f64::EPSILON } else { WHOLE.into() },
             grids: Grids::new(all.nodes(), sources.len()),
+            by_threads,
             dealt: is_dealt(fleet, run),
             run: run.clone(),
         };
@@ -130,8 +141,6 @@ pub(super) fn solve(
         };
         Ok((found, answer))
     };
-    all.load()?;
-    let single = weights_are_whole(all) && !may_overflow(&rows);
     let first = found(!single)?;
     let is_far = |found: &Found| found.bad[TOO_FAR as usize] != u32::MAX;
     let (found, mut answer) = if single && is_far(&first.0) { found(true)? } else { first };
@@ -170,7 +179,7 @@ fn program(r: &mut Replica, question: &Question) -> Result<ReplicaAnswer<Found>>
         targets.iter().for_each(|target| marks[*target as usize] = 1);
         state.targets.assign(&marks)?;
     }
-    let alone = question.each.on(r)?;
+    let alone = if question.by_threads { None } else { Some(question.each.on(r)?) };
     let lambdas = Lambdas::new(question.each.is_double());
     let mut driver = Driver { question, state, alone, lambdas, nodes, depth: 0 };
     let measured = timed(r, &question.run, &mut driver)?;
@@ -190,7 +199,8 @@ fn program(r: &mut Replica, question: &Question) -> Result<ReplicaAnswer<Found>>
 struct Driver<'a> {
     question: &'a Question,
     state: State,
-    alone: Alone<'a>,
+    /// None where threads search.
+    alone: Option<Alone<'a>>,
     lambdas: Lambdas,
     nodes: usize,
     /// The most arcs of a path of tight arcs, so far.
@@ -201,6 +211,9 @@ impl Run for Driver<'_> {
     /// The first use of a lambda is a meeting of all replicas, and these will not make the same steps.
     fn meet(&mut self, r: &mut Replica) -> Result<()> {
         self.clear(r)?;
+        if self.question.by_threads {
+            return Ok(());
+        }
         r.fill("distances by weight", &mut self.state.far, f64::INFINITY)?;
         self.bring(r, 0, 0)?;
         self.count(r, None)?;
@@ -212,19 +225,12 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let Question { each, sources, dealt, .. } = self.question;
+        let Question { sources, dealt, by_threads, .. } = self.question;
         let (first, step) = if *dealt { (r.rank(), r.world()) } else { (0, 1) };
-        for position in (first..sources.len()).step_by(step) {
-            let source = sources[position];
-            self.alone.search(r, log, each.graph().layout.label(source))?;
-            let rounds = operators((r, log, "step paths"), |r| {
-                self.bring(r, self.nodes, position as u32)?;
-                self.count(r, Some((source, position as u32)))
-            })?;
-            log.book("step paths", (rounds, 0), (0, 0), "none");
-            self.depth = self.depth.max(rounds.saturating_sub(1));
-            operators((r, log, "step shares"), |r| self.settle(r, Some(source)))?;
-            log.book("step shares", (rounds, 0), (0, 0), "none");
+        let own: Vec<usize> = (first..sources.len()).step_by(step).collect();
+        match by_threads {
+            true => self.threads(r, log, &own)?,
+            false => self.rounds(r, log, &own)?,
         }
         if !*dealt {
             return Ok(());
@@ -244,6 +250,47 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
+    /// The sources at these positions, each by a thread of the host.
+    fn threads(&mut self, r: &mut Replica, log: &mut Log, own: &[usize]) -> Result<()> {
+        let Driver { question, state, .. } = self;
+        let (place, rank) = (r.rendezvous().clone(), r.rank());
+        self.depth = operators((r, log, "step searches"), |r| {
+            let State { scores, reached, bad, targets, .. } = state;
+            let slices =
+                (scores.host_mut(), reached.host_mut(), bad.host_mut(), targets.host_mut());
+            let (Backend::Host(worker), (Some(scores), Some(reached), Some(bad), Some(targets))) =
+                (&r.backend, slices)
+            else {
+                return Err(Error::machine("scores of another backend; this is a bug"));
+            };
+            let (reached, bad) = (atomics(reached), atomics(bad));
+            let sums = host::Sums { scores: cells(scores), reached, bad };
+            let all = || host::add_all(question, own, targets, &sums, &|| place.beat(rank));
+            Ok(worker.pool.install(all))
+        })?;
+        log.book("step searches", (0, 0), (own.len() as u64, 0), "none");
+        Ok(())
+    }
+
+    /// The sources at these positions, one after another in rounds.
+    fn rounds(&mut self, r: &mut Replica, log: &mut Log, own: &[usize]) -> Result<()> {
+        let Question { each, sources, .. } = self.question;
+        for position in own.iter().copied() {
+            let source = sources[position];
+            let Some(alone) = &mut self.alone else { return Ok(()) };
+            alone.search(r, log, each.graph().layout.label(source))?;
+            let rounds = operators((r, log, "step paths"), |r| {
+                self.bring(r, self.nodes, position as u32)?;
+                self.count(r, Some((source, position as u32)))
+            })?;
+            log.book("step paths", (rounds, 0), (0, 0), "none");
+            self.depth = self.depth.max(rounds.saturating_sub(1));
+            operators((r, log, "step shares"), |r| self.settle(r, Some(source)))?;
+            log.book("step shares", (rounds, 0), (0, 0), "none");
+        }
+        Ok(())
+    }
+
     fn clear(&mut self, r: &mut Replica) -> Result<()> {
         self.depth = 0;
         r.fill("scores", &mut self.state.scores, 0.0)?;
@@ -262,9 +309,10 @@ impl Driver<'_> {
             .writes("share", share)
             .writes("reached", reached)
             .writes("bad", bad);
-        let args = match self.alone.reached() {
-            Reached::F32(found) => args.reads("found", found),
-            Reached::F64(found) => args.reads("found", found),
+        let args = match self.alone.as_ref().map(Alone::reached) {
+            Some(Reached::F32(found)) => args.reads("found", found),
+            Some(Reached::F64(found)) => args.reads("found", found),
+            None => return Ok(()),
         };
         r.for_all("bring", Over::range(0..nodes), &self.lambdas.bring, args)
     }
