@@ -107,7 +107,7 @@ pub(super) fn looked(
 
 /// `[n]` lengths of shortest paths from `source` (Dijkstra). The rounded sum rises with the length, so the first to leave the queue is
 /// the least.
-fn by_weight<F: Length>(graph: &Graph, source: u32) -> Vec<F> {
+pub(super) fn by_weight<F: Length>(graph: &Graph, source: u32) -> Vec<F> {
     let mut lengths = vec![F::NONE; graph.nodes()];
     lengths[source as usize] = F::ZERO;
     let mut queue = BinaryHeap::from([Reverse((F::ZERO.order(), source))]);

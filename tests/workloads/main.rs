@@ -31,4 +31,5 @@ mod similar;
 mod spatial_median;
 mod sssp;
 mod triangles;
+mod vn_sums;
 mod walk;

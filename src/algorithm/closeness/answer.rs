@@ -1,6 +1,8 @@
 //! What is said of closeness.
 
-use super::{Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank, Eccentricity, Sums};
+use super::{
+    Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank, Eccentricity, Found, Sums,
+};
 use crate::algorithm::Measured;
 use crate::algorithm::matrix::strategy_told;
 use crate::algorithm::ranking::{first, ranked};
@@ -14,15 +16,12 @@ use std::cmp::Reverse;
 
 impl Closeness {
     /// From what nodes have added up.
-    pub(super) fn of(
-        sums: Sums,
-        query: &Query<ClosenessCentrality>,
-        (strategy, measured): (&'static str, Measured),
-    ) -> Closeness {
+    pub(super) fn of(found: Found, query: &Query<ClosenessCentrality>) -> Closeness {
+        let Found { sums, double, strategy, measured } = found;
         let (nodes, sources) = (query.graph.nodes(), query.start.len() as u64);
         let mut others = vec![sources; nodes];
         query.start.iter().for_each(|source| others[*source as usize] -= 1);
-        let Sums { far, harmonic, reached, farthest } = sums;
+        let Sums { far, harmonic, reached, farthest, .. } = sums;
         let pairs: u64 = reached.iter().map(|reached| u64::from(*reached)).sum();
         let mean_distance = far.iter().sum::<f64>() / pairs.max(1) as f64;
         let closeness = (0..nodes).map(|v| {
@@ -43,14 +42,14 @@ impl Closeness {
             reached,
             mean_distance,
             sources,
-            double: false,
+            double,
             strategy,
             measured,
         }
     }
 
     /// The largest distance of all.
-    pub(super) fn farthest(&self) -> f64 {
+    fn farthest(&self) -> f64 {
         (0..self.reached.len()).map(|v| self.eccentricity.of(v)).fold(0.0, f64::max)
     }
 

@@ -233,18 +233,16 @@ impl Algorithm for ClosenessCentrality {
         let (nodes, sources) =
             (shape.nodes as usize, most_of(&config.sources, shape.nodes as usize));
         match config.weighted {
-            true => [sssp::arrays(shape, world), sums::arrays(nodes, sources, world)].concat(),
+            true => summed_arrays(shape, (sources, false), world),
             false => lanes::arrays(nodes, sources, world),
         }
     }
 
     fn solve(request: Request<Self>) -> Result<Closeness> {
         let Request { fleet, graph, query, run, .. } = request;
-        let asked = Asked { fleet, graph, query, run };
-        match query.config.weighted {
-            true => asked.by_weight(),
-            false => asked.by_arcs(),
-        }
+        let asked = Asked { fleet, graph, query, run, least: false };
+        let found = if query.config.weighted { asked.by_weight()? } else { asked.by_arcs()? };
+        Ok(Closeness::of(found, query))
     }
 }
 
@@ -254,11 +252,13 @@ struct Asked<'a> {
     graph: &'a Prepared,
     query: &'a Query<ClosenessCentrality>,
     run: &'a RunOptions,
+    /// The least distance is wanted.
+    least: bool,
 }
 
 impl Asked<'_> {
-    fn by_arcs(&self) -> Result<Closeness> {
-        let Asked { fleet, graph, query, run } = self;
+    fn by_arcs(&self) -> Result<Found> {
+        let Asked { fleet, graph, query, run, .. } = self;
         let backward = query.config.mode == ClosenessMode::Out;
         let of = (Distance::Arcs, backward);
         if let Some(copied) = Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
@@ -271,12 +271,12 @@ impl Asked<'_> {
         Ok(self.found(fleet.run(program)?, LEVELS))
     }
 
-    fn by_weight(&self) -> Result<Closeness> {
+    fn by_weight(&self) -> Result<Found> {
         let Asked { fleet, graph, query, .. } = self;
         let rows = graph.weighted(fleet)?;
         let backward = query.config.mode == ClosenessMode::Out && !query.graph.is_symmetric();
         // Distances to the sources are those from them in the graph turned around.
-        let one_by_one = |double| -> Result<Closeness> {
+        let one_by_one = |double| -> Result<Found> {
             let rows = match backward {
                 true => {
                     let turned = Arc::new(query.graph.transpose());
@@ -299,37 +299,35 @@ impl Asked<'_> {
             Precision::F64 => double(),
             Precision::Auto if may_overflow(&rows) => double(),
             Precision::Auto => match single()? {
-                found if found.farthest() >= WHOLE.into() && weights_are_whole(&query.graph) => {
-                    double()
-                }
+                found if found.is_far() && weights_are_whole(&query.graph) => double(),
                 found => Ok(found),
             },
         }
     }
 
-    fn summed(&self, how: How) -> Result<Closeness> {
+    fn summed(&self, how: How) -> Result<Found> {
         let Asked { fleet, query, run, .. } = self;
         let (scales, run) = (Scales::new(&how, &query.graph)?, (*run).clone());
         let (sources, dealt) = (query.start.clone(), self.is_dealt());
         let double = how.is_double();
         let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
         let within = query.config.within.unwrap_or(f64::MAX);
-        let asked = (scales, within);
+        let asked = (scales, within, self.least);
         let program = move |r: &mut _| sums::program(r, (&how, asked), (&sources, dealt), &run);
-        Ok(Closeness { double, ..self.found(fleet.run(program)?, strategy) })
+        Ok(Found { double, ..self.found(fleet.run(program)?, strategy) })
     }
 
-    fn found(&self, answers: Vec<ReplicaAnswer<Sums>>, strategy: &'static str) -> Closeness {
+    fn found(&self, answers: Vec<ReplicaAnswer<Sums>>, strategy: &'static str) -> Found {
         let query = self.query;
         let (sums, mut measured) = ReplicaAnswer::first(answers);
         measured.reached = query.graph.nodes() as u64;
         measured.reached_arcs = query.graph.arcs() * query.start.len() as u64;
-        Closeness::of(sums, query, (strategy, measured))
+        Found { sums, double: false, strategy, measured }
     }
 
     /// Of a replica beside what searches need.
     fn arrays(&self) -> Vec<DeviceArray> {
-        sums::arrays(self.query.graph.nodes(), self.query.start.len(), 1)
+        sums::arrays((self.query.graph.nodes(), self.query.start.len()), self.least, 1)
     }
 
     /// Sources, and among how many replicas they are dealt.
@@ -342,12 +340,55 @@ impl Asked<'_> {
     }
 }
 
+/// What nodes have added up.
+pub(super) struct Found {
+    pub sums: Sums,
+    /// Distances by weight had 64 bits.
+    pub double: bool,
+    pub strategy: &'static str,
+    pub measured: Measured,
+}
+
+impl Found {
+    /// Whether f32 may have rounded whole numbers.
+    fn is_far(&self) -> bool {
+        self.sums.farthest.iter().any(|farthest| *farthest >= WHOLE.into())
+    }
+}
+
 /// What a replica's program finds: `[n]` each.
 #[derive(Default)]
-struct Sums {
-    far: Vec<f64>,
+pub(super) struct Sums {
+    pub far: Vec<f64>,
     /// Of 1 / distance.
-    harmonic: Vec<f64>,
-    reached: Vec<u32>,
-    farthest: Vec<f64>,
+    pub harmonic: Vec<f64>,
+    pub reached: Vec<u32>,
+    pub farthest: Vec<f64>,
+    /// The least distance, where it was wanted; infinite where there is none.
+    pub nearest: Vec<f64>,
+}
+
+/// The sums by weight of the distances from some nodes, and the least of these.
+pub(super) fn summed(
+    fleet: &Fleet,
+    graph: &Prepared,
+    (sources, precision): (&[u32], Precision),
+    run: &RunOptions,
+) -> Result<Found> {
+    let mut start = sources.to_vec();
+    start.sort_unstable();
+    let config = ClosenessConfig { weighted: true, precision, ..ClosenessConfig::default() };
+    let (of, prepare) = (graph.graph().clone(), *graph.options());
+    let query = Query { config, graph: of, prepare, start };
+    Asked { fleet, graph, query: &query, run, least: true }.by_weight()
+}
+
+/// What that takes of one of `world` replicas; `least`: with the least distance.
+pub(super) fn summed_arrays(
+    shape: &GraphShape,
+    (sources, least): (usize, bool),
+    world: usize,
+) -> Vec<DeviceArray> {
+    let sizes = (shape.nodes as usize, sources);
+    [sssp::arrays(shape, world), sums::arrays(sizes, least, world)].concat()
 }

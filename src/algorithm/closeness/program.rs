@@ -31,6 +31,7 @@ pub(super) fn program(
             harmonic: harmonic.into_iter().map(|sum| sum as f64 / unit).collect(),
             reached: values(r, &reached)?,
             farthest: values(r, &farthest)?.into_iter().map(f64::from).collect(),
+            nearest: Vec::new(),
         })
     })
 }

@@ -28,8 +28,8 @@ const UNITS: i32 = 62;
 const BITS: i32 = 44;
 
 replicated_arrays! {
-    /// What nodes add up, for so many nodes and sources.
-    struct State of (usize, usize) {
+    /// What nodes add up, for so many nodes and sources; and nodes that have a least distance.
+    struct State of (usize, usize, usize) {
         /// `[sources]` where searches begin, by label.
         sources: Replicated<u32> = "sources", Gather, |s| s.1;
         /// `[WORDS, n]` the sum of distances.
@@ -40,12 +40,18 @@ replicated_arrays! {
         reached: Replicated<u32> = "reached", Sum, |s| s.0;
         /// `[n]` the largest distance.
         farthest: Replicated<f64> = "farthest", Max, |s| s.0;
+        /// `[n]` the least distance, where it is wanted.
+        nearest: Replicated<f64> = "nearest", Min, |s| s.2;
     }
 }
 
-/// Device arrays of one of `world` replicas.
-pub(super) fn arrays(nodes: usize, sources: usize, world: usize) -> Vec<DeviceArray> {
-    State::list((nodes, sources), world)
+/// Device arrays of one of `world` replicas; `nearest`: the least distance is wanted.
+pub(super) fn arrays(
+    (nodes, sources): (usize, usize),
+    nearest: bool,
+    world: usize,
+) -> Vec<DeviceArray> {
+    State::list((nodes, sources, if nearest { nodes } else { 0 }), world)
 }
 
 /// Units of the first word in 1, of distances and of their inverses. Sums of whole numbers of units have no order.
@@ -212,6 +218,22 @@ fn add_double(
     }
 }
 
+/// The least distance of node i.
+#[lambda]
+fn near(i: u64, dist: Reads<f32>, count: u64, shift: u64, nearest: Writes<f64>) {
+    let mut least = nearest[i];
+    for lane in 0_u64..count {
+        least = least.min(dist[(lane << shift) + i] as f64);
+    }
+    nearest[i] = least;
+}
+
+/// The same of distances in 64 bits from one source.
+#[lambda]
+fn near_double(i: u64, dist: Reads<f64>, nearest: Writes<f64>) {
+    nearest[i] = nearest[i].min(dist[i]);
+}
+
 /// How distances are found.
 #[derive(Clone)]
 pub(super) enum How {
@@ -234,17 +256,18 @@ impl How {
     }
 }
 
-/// The program of one replica, for distances up to one. `dealt`: it has every `world`-th batch of sources, else all.
+/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. `dealt`: it has every
+/// `world`-th batch of sources, else all.
 pub(super) fn program(
     r: &mut Replica,
-    (how, (scales, within)): (&How, (Scales, f64)),
+    (how, (scales, within, least)): (&How, (Scales, f64, bool)),
     (sources, dealt): (&[u32], bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let layout = &how.graph().layout;
     let nodes = how.graph().graph.nodes();
     let scales = scales.agreed(r)?;
-    let mut state = State::allocate(r, (nodes, sources.len()))?;
+    let mut state = State::allocate(r, (nodes, sources.len(), if least { nodes } else { 0 }))?;
     let labels: Vec<u32> = sources.iter().map(|source| layout.label(*source)).collect();
     state.sources.assign(&labels)?;
     let (way, at_once) = match how {
@@ -259,9 +282,15 @@ pub(super) fn program(
         How::OneByOne(each) if each.is_double() => add_double(),
         How::OneByOne(_) => add(),
     };
-    let mut driver = Driver { way, labels, nodes, at_once, scales, within, state, adds, dealt };
+    let near = match how.is_double() {
+        _ if !least => None,
+        true => Some(near_double()),
+        false => Some(near()),
+    };
+    let mut driver =
+        Driver { way, labels, nodes, at_once, scales, within, state, adds, near, dealt };
     let measured = timed(r, run, &mut driver)?;
-    let State { far, harmonic, reached, farthest, .. } = driver.state;
+    let State { far, harmonic, reached, farthest, nearest, .. } = driver.state;
     ReplicaAnswer::new(measured, || {
         let sum = |words: &Replicated<u64>, scale: f64| -> Result<Vec<f64>> {
             let words = values(r, words)?;
@@ -276,12 +305,14 @@ pub(super) fn program(
             Ok(layout.to_input_order((0..nodes).map(of).collect()))
         };
         let (reached, farthest) = (values(r, &reached)?, values(r, &farthest)?);
+        let nearest = values(r, &nearest)?;
         let there = !reached.is_empty();
         Ok(Sums {
             far: sum(&far, scales.far)?,
             harmonic: sum(&harmonic, scales.harmonic)?,
             reached: if there { layout.to_input_order(reached) } else { reached },
             farthest: if there { layout.to_input_order(farthest) } else { farthest },
+            nearest: if nearest.is_empty() { nearest } else { layout.to_input_order(nearest) },
         })
     })
 }
@@ -304,6 +335,8 @@ struct Driver<'a> {
     within: f64,
     state: State,
     adds: Lambda<()>,
+    /// Where the least distance is wanted.
+    near: Option<Lambda<()>>,
     dealt: bool,
 }
 
@@ -317,10 +350,11 @@ impl Run for Driver<'_> {
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
-        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
+        let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
         r.fill("far", far, 0)?;
         r.fill("harmonic", harmonic, 0)?;
         r.fill("reached", reached, 0)?;
+        r.fill("nearest", nearest, f64::INFINITY)?;
         r.fill("farthest", farthest, 0.0)
     }
 
@@ -342,17 +376,22 @@ impl Run for Driver<'_> {
         if !self.dealt {
             return Ok(());
         }
-        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
+        let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(batches as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
+        if self.near.is_some() {
+            r.merge(nearest)?;
+        }
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
-        let State { far, harmonic, reached, farthest, .. } = &self.state;
-        vec![Words::of(far), Words::of(harmonic), Words::of(reached), Words::of(farthest)]
+        let State { far, harmonic, reached, farthest, nearest, .. } = &self.state;
+        let sums = [far, harmonic].map(Words::of);
+        let ends = [farthest, nearest].map(Words::of);
+        sums.into_iter().chain([Words::of(reached)]).chain(ends).collect()
     }
 }
 
@@ -360,7 +399,7 @@ impl Driver<'_> {
     /// The first `nodes` nodes add up what the last searches, from these sources, have found.
     fn add(&mut self, r: &mut Replica, sources: Range<usize>, nodes: usize) -> Result<()> {
         let Scales { far: far_unit, harmonic: harmonic_unit } = self.scales;
-        let State { sources: labels, far, harmonic, reached, farthest } = &mut self.state;
+        let State { sources: labels, far, harmonic, reached, farthest, nearest } = &mut self.state;
         let over = Over::range(0..nodes);
         let args = Args::new()
             .writes("far", far)
@@ -396,7 +435,22 @@ impl Driver<'_> {
                 }
             }
         };
-        r.for_all("add", over, &self.adds, args)
+        r.for_all("add", over, &self.adds, args)?;
+        let Some(near) = &self.near else { return Ok(()) };
+        let args = Args::new().writes("nearest", nearest);
+        let args = match &self.way {
+            Way::Copies(copies) => args
+                .reads_bits("dist", copies.distances(), Dtype::F32)
+                .scalar("count", count)
+                .scalar("shift", u64::from(copies.shift())),
+            Way::OneByOne(alone) => match alone.reached() {
+                Reached::F32(dist) => {
+                    args.reads("dist", dist).scalar("count", count).scalar("shift", 0_u64)
+                }
+                Reached::F64(dist) => args.reads("dist", dist),
+            },
+        };
+        r.for_all("near", over, near, args)
     }
 }
 
@@ -409,7 +463,7 @@ mod tests {
         if !crate::operator::has_nvrtc() {
             return;
         }
-        for lambda in [add_arcs(), add(), add_double()] {
+        for lambda in [add_arcs(), add(), add_double(), near(), near_double()] {
             lambda.compile("sm_90").unwrap();
         }
     }

@@ -2,9 +2,11 @@
 
 use super::Start;
 use super::brought::{LeftDistances, WHOLE};
+use super::seed_sums::SeedSums;
 use crate::Result;
 use crate::algorithm::chains::{self, Length};
 use crate::algorithm::left::{HostWords, LeftArray, LeftColumn, LeftMeaning};
+use crate::algorithm::matrix::strategy_told;
 use crate::algorithm::ranking::first;
 use crate::algorithm::workload::{Algorithm, Answer, Checked, Config, Query, fields};
 use crate::algorithm::{Lengths, Measured, MergeMode, Paths, Precision, Spread};
@@ -49,6 +51,8 @@ pub struct ShortestPaths {
     pub window: Option<f32>,
     /// The tiles that were searched, where there were any.
     pub tiles: Option<TileFacts>,
+    /// Sums over all seeds, where nodes are ranked by one.
+    pub sums: Option<SeedSums>,
     /// Timings and counts.
     pub measured: Measured,
 }
@@ -122,6 +126,33 @@ impl ShortestPaths {
             Some(distances) => distances[node as usize],
             None => self.distances[node as usize].into(),
         }
+    }
+
+    /// Of what nodes have added up over all seeds.
+    pub(crate) fn summed(
+        laid_out: &WeightedGraph,
+        seeds: &[u32],
+        (nearest, double): (Vec<f64>, bool),
+        sums: SeedSums,
+        measured: Measured,
+    ) -> ShortestPaths {
+        let mut found = match double {
+            true => ShortestPaths::in_f64(nearest, f32::INFINITY, measured),
+            false => {
+                let distances = nearest.par_iter().map(|distance| *distance as f32).collect();
+                let mean = laid_out.layout.mean_weight;
+                let graph = &laid_out.graph;
+                ShortestPaths::in_f32(graph, distances, mean, f32::INFINITY, measured)
+            }
+        };
+        found.follow(laid_out, seeds, [false; 2]);
+        // A seed counts for itself, too.
+        let graph = &laid_out.graph;
+        let own = seeds.iter().map(|seed| graph.degree(*seed as usize)).sum::<u64>();
+        let arcs = |(v, reached): (usize, &u32)| u64::from(*reached) * graph.degree(v);
+        let others = sums.reached.par_iter().enumerate().map(arcs).sum::<u64>();
+        found.measured.reached_arcs = own + others;
+        ShortestPaths { sums: Some(sums), ..found }
     }
 
     /// Adds what follows from the distances alone: counts, and `[predecessors, nominees]` where they are wanted.
@@ -202,6 +233,9 @@ where
     }
 
     fn strategy(&self, query: &Query<A>) -> &'static str {
+        if let Some(sums) = &self.sums {
+            return sums.strategy;
+        }
         match query.config.run().merge {
             MergeMode::Dense => "dense",
             _ if self.tiles.is_some() => "tiles",
@@ -212,6 +246,9 @@ where
     }
 
     fn strategy_line(&self, query: &Query<A>) -> String {
+        if let Some(sums) = &self.sums {
+            return strategy_told(sums.strategy);
+        }
         let in_f64 = if self.distances_f64.is_some() { ", in f64" } else { "" };
         match self.strategy(query) {
             "near-far" => {
@@ -233,6 +270,9 @@ where
 
     fn cuts(&self, query: &Query<A>) -> String {
         let (modes, prepare) = (&self.measured.merge_modes, &query.prepare);
+        if self.sums.is_some() {
+            return if modes.contains_key("sum") { "; seeds dealt in turn" } else { "" }.into();
+        }
         let align = prepare.chunk_align;
         if modes.contains_key("joint") {
             "; pulls shared by words in turn".into()
@@ -247,13 +287,22 @@ where
     }
 
     fn lines(&self, query: &Query<A>) -> Vec<(&'static str, String)> {
-        let answer = format!(
-            "{} of {} reached, in {} of {}",
+        let mut answer = format!(
+            "{} of {} reached",
             count(self.measured.reached),
-            plural(query.graph.nodes() as u64, "node"),
-            plural(self.measured.iterations, "iteration"),
-            plural(self.measured.rounds, "round"),
+            plural(query.graph.nodes() as u64, "node")
         );
+        answer += &match &self.sums {
+            Some(_) => format!(
+                ", by a search from each of {}",
+                plural(query.start.nodes.len() as u64, "seed")
+            ),
+            None => format!(
+                ", in {} of {}",
+                plural(self.measured.iterations, "iteration"),
+                plural(self.measured.rounds, "round"),
+            ),
+        };
         let mut lines = vec![("answer", answer)];
         let precision = self.precision_line();
         lines.extend((!precision.is_empty()).then_some(("precision", precision)));
@@ -261,16 +310,21 @@ where
     }
 
     fn rated(&self) -> &'static str {
-        "out of reached nodes"
+        if self.sums.is_some() {
+            "out of reached nodes, summed over seeds"
+        } else {
+            "out of reached nodes"
+        }
     }
 
     fn variant(&self, query: &Query<A>) -> String {
-        format!("variant:num_seeds-{}", query.start.nodes.len())
+        let by = self.sums.as_ref().map(|sums| format!("_rank-{}", sums.by));
+        format!("variant:num_seeds-{}{}", query.start.nodes.len(), by.unwrap_or_default())
     }
 
     /// `seeds`: start nodes, in the input's own ids; `delta`: the bucket width in use, a number or `inf`; `precision`
     /// of distances; `absorbed-nodes`, `rounded-nodes` and `overflowed-arcs` of [`ShortestPaths`]; `process-times-f32`, in
-    /// ms, where a search in f32 came first.
+    /// ms, where a search in f32 came first; `rank`, where nodes are ranked by a sum.
     fn facts(&self, query: &Query<A>) -> Map<String, Value> {
         let seeds: Vec<NodeId> = query.start.nodes.iter().map(|v| query.graph.id(*v)).collect();
         let mut facts = fields([
@@ -281,6 +335,9 @@ where
             ("rounded-nodes", json!(self.rounded)),
             ("overflowed-arcs", json!(self.overflowed)),
         ]);
+        if let Some(sums) = &self.sums {
+            facts.insert("rank".into(), json!(sums.by));
+        }
         if let Some(first) = &self.measured_f32 {
             let times: Vec<f64> = first.runs.iter().map(|run| run.total_ms).collect();
             facts.insert("process-times-f32".into(), json!(times));
@@ -289,6 +346,9 @@ where
     }
 
     fn ranking(&self, query: &Query<A>, k: usize) -> Option<String> {
+        if let Some(sums) = &self.sums {
+            return Some(sums.ranking(&query.graph, &query.start.nodes, k));
+        }
         let best = best_ranked(&query.graph, &query.start.nodes, self, k);
         Some(ranking(&best).to_string())
     }
@@ -309,7 +369,9 @@ where
         };
         let predecessors = self.predecessors.as_ref().map(|all| ("predecessor", Column::Node(all)));
         let nominees = self.nominees.as_ref().map(|all| ("nominee", Column::Node(all)));
-        Table::of_nodes([("distance", distances)].into_iter().chain(predecessors).chain(nominees))
+        let sums = self.sums.iter().flat_map(SeedSums::columns);
+        let columns = [("distance", distances)].into_iter().chain(predecessors).chain(nominees);
+        Table::of_nodes(columns.chain(sums))
     }
 
     fn left(&self, _: &Query<A>) -> Vec<LeftColumn> {
@@ -326,7 +388,14 @@ where
         };
         let note = if arcs == 0 { String::new() } else { overflow() };
         let found = fields([("overflowed_arcs", json!(arcs))]);
-        Ok(Checked { found, note, ..Checked::default() })
+        let sums = match &self.sums {
+            Some(sums) => {
+                let double = self.precision() == Precision::F64;
+                sums.verify((&query.graph, &query.start.nodes, double), by)?
+            }
+            None => Checked::default(),
+        };
+        Ok(Checked { found, note, ..sums })
     }
 }
 

@@ -46,6 +46,7 @@ mod double;
 mod driver;
 mod host;
 mod plan;
+mod seed_sums;
 
 pub(crate) use alone::{Alone, Each, Reached};
 pub use answer::{Ranked, ShortestPaths, best_ranked, ranking};
@@ -54,6 +55,7 @@ pub(crate) use brought::WHOLE;
 pub(in crate::algorithm) use cuda::rows as rows_of;
 pub(crate) use cuda::{arrays, state_bytes};
 pub(crate) use driver::search;
+pub use seed_sums::{SeedSums, VnRank};
 
 use super::workload::{config, run};
 use super::{InputId, MergeMode, Precision, RunOptions, Seeds};

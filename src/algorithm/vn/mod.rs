@@ -3,14 +3,20 @@
 //! **Definition.** d(v) = min over seeds s of the length of the shortest path from s to v. Nodes that are not seeds are
 //! ranked by d, ties by input id. The nominee of a node is the seed that it is nearest to.
 //!
+//! With `rank` sum they are ranked by the sum of d(s, v) over the seeds s that reach them, those that most seeds reach first; with
+//! `rank` harmonic by the sum of 1 / d(s, v), the highest first.
+//!
 //! **Idea.** Shortest paths from all seeds at once: every seed begins at distance 0. The search is that of
-//! [`sssp`](mod@super::sssp); plans, replicas and arrays are described there.
+//! [`sssp`](mod@super::sssp); plans, replicas and arrays are described there. Sums take a search from each seed, as those of
+//! [`closeness`](mod@super::closeness).
 //!
 //! **Source.** The HIVE phase-2 report (vertex nomination).
 
-use super::sssp::{self, ShortestPaths, SsspConfig, Start, Turns};
+use super::closeness::{Found, Sums, summed, summed_arrays};
+use super::sssp::{self, SeedSums, ShortestPaths, SsspConfig, Start, Turns, VnRank};
+use super::start::most_of;
 use super::workload::{Algorithm, Request, config, run};
-use super::{Precision, RunOptions, Seeds, files_of, from_nodes, targets};
+use super::{MergeMode, Precision, RunOptions, Seeds, files_of, from_nodes, targets};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -32,6 +38,10 @@ pub struct VnConfig {
     /// with out-arcs to others) | file:PATH | all.
     #[cfg_attr(feature = "cli", arg(long, value_name = "SEEDS", allow_hyphen_values = true))]
     pub seeds: Option<Seeds>,
+    /// What nodes are ranked by: min (the distance from the nearest seed) | sum (of the distances from all seeds, of the nodes that most
+    /// seeds reach) | harmonic (the sum of the inverses of these distances, the highest first) [default: min].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
+    pub rank: VnRank,
     /// Say the paths to these nodes, from the nearest seed: ID,.. | file:PATH. With --output its rows are the nodes of
     /// the paths: target,position,node,distance.
     #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
@@ -108,6 +118,22 @@ impl Algorithm for Vn {
                 "no seeds for vn: give --seeds (in a sweep `seeds` of [run]) 0,5,17 | first:N | random:N:SEED | file:PATH",
             ));
         }
+        if config.rank != VnRank::Min {
+            let option =
+                Vn::several(config).or((config.delta != Choice::Auto).then_some("--delta"));
+            if let Some(option) = option {
+                return Err(Error::input(format!(
+                    "{option}: it is for the nearest seed; leave it out, or --rank {}",
+                    config.rank
+                )));
+            }
+            if matches!(config.run.merge, MergeMode::Dense | MergeMode::Split) {
+                return Err(Error::input(format!(
+                    "--merge {}: seeds are dealt where nodes are ranked by a sum; use auto or redundant",
+                    config.run.merge
+                )));
+            }
+        }
         sssp::check(&config.search())
     }
 
@@ -138,12 +164,26 @@ impl Algorithm for Vn {
         config.seeds.as_ref().map(Seeds::many)
     }
 
-    fn arrays(shape: &GraphShape, _: &VnConfig, world: usize) -> Vec<DeviceArray> {
-        sssp::arrays(shape, world)
+    fn arrays(shape: &GraphShape, config: &VnConfig, world: usize) -> Vec<DeviceArray> {
+        let seeds = || most_of(&config.seeds, shape.nodes as usize);
+        match config.rank {
+            VnRank::Min => sssp::arrays(shape, world),
+            VnRank::Sum | VnRank::Harmonic => summed_arrays(shape, (seeds(), true), world),
+        }
     }
 
     fn solve(request: Request<Self>) -> Result<ShortestPaths> {
         let Request { fleet, graph, query, run, extras } = request;
+        let by = query.config.rank;
+        if by != VnRank::Min {
+            let seeds = &query.start.nodes;
+            let found = summed(fleet, graph, (seeds, query.config.precision), run)?;
+            let Found { sums, double, strategy, measured } = found;
+            let Sums { far, harmonic, reached, nearest, .. } = sums;
+            let sums = SeedSums { by, sum: far, harmonic, reached, strategy };
+            let (rows, nearest) = (graph.weighted(fleet)?, (nearest, double));
+            return Ok(ShortestPaths::summed(&rows, seeds, nearest, sums, measured));
+        }
         let config = SsspConfig { run: run.clone(), ..query.config.search() };
         sssp::search(fleet, graph, &query.start, config, [extras, query.config.nominee])
     }
