@@ -2,6 +2,7 @@
 
 use super::lanes::WORDS;
 use super::measure::Measured;
+use super::nearest::{NONE, Nearest};
 use super::workload::{Algorithm, Answer, Checked, Query, fields};
 use super::{RunOptions, Seeds};
 use crate::collective::{Element, Replicated};
@@ -40,12 +41,15 @@ pub struct Ends {
     pub(super) sources: Vec<u32>,
     /// The same.
     pub(super) targets: Vec<u32>,
+    /// How many targets of each source are wanted: the nearest. All of them, where it does not say.
+    pub(super) nearest: Option<usize>,
 }
 
 impl Ends {
-    /// All nodes, where none are chosen. A value takes so many `bytes` of memory.
+    /// All nodes, where none are chosen. A value takes so many `bytes` of memory. `nearest`: so many targets of each source.
     pub(super) fn new(
         [sources, targets]: [&Option<Seeds>; 2],
+        nearest: Option<u32>,
         graph: &Graph,
         bytes: usize,
     ) -> Result<Ends> {
@@ -56,9 +60,12 @@ impl Ends {
         };
         let (sources, targets) = (nodes("--sources", sources)?, nodes("--targets", targets)?);
         // Twice: replicas bring parts, which become one.
-        let values = sources.len() as u64 * targets.len() as u64;
+        let nearest = nearest.map(|most| (most as usize).min(targets.len()));
+        let columns = nearest.unwrap_or(targets.len()) as u64;
+        let bytes = bytes + if nearest.is_some() { size_of::<u32>() } else { 0 };
+        let values = sources.len() as u64 * columns;
         crate::memory::room("a matrix of distances", values.saturating_mul(2 * bytes as u64))?;
-        Ok(Ends { sources, targets })
+        Ok(Ends { sources, targets, nearest })
     }
 
     /// As it follows the graph's name in a summary.
@@ -228,6 +235,14 @@ impl MatrixValues {
     fn sum(&self) -> Sum {
         any!(self, all => sum(all))
     }
+
+    /// Those that have a node.
+    fn kept(&self, nodes: &[u32]) -> MatrixValues {
+        any!(self, all => {
+            let there = all.iter().zip(nodes).filter(|(_, node)| **node != NONE);
+            Cell::matrix(there.map(|(value, _)| *value).collect::<Vec<_>>().into())
+        })
+    }
 }
 
 /// A type of values.
@@ -294,26 +309,34 @@ fn sum<T: Cell>(values: &[T]) -> Sum {
     values.par_iter().map(of).reduce(Sum::default, Sum::and)
 }
 
-/// The rows of a replica, in memory or in a file.
+/// Rows that a replica brings.
+#[derive(Default)]
+pub(super) struct BroughtRows {
+    values: MatrixValues,
+    /// The node of each value, where the nearest are wanted.
+    nodes: Vec<u32>,
+}
+
+/// The rows of a replica, in memory or in a file, or the nearest targets of each.
 pub(super) struct Kept<T> {
     own: Range<usize>,
+    /// Values of a row that stay.
     columns: usize,
+    nearest: Option<Nearest<T>>,
     /// All of them, or those that are on their way to the file.
     values: Vec<T>,
     file: Option<Arc<RowFile>>,
 }
 
 impl<T: Cell> Kept<T> {
-    /// Of rows `own`, each with so many columns, of which at most so many come at a time.
-    pub fn new(
-        own: Range<usize>,
-        columns: usize,
-        most: usize,
-        file: Option<Arc<RowFile>>,
-    ) -> Result<Kept<T>> {
+    /// Of rows `own`, of which at most so many come at a time.
+    pub fn new(own: Range<usize>, asked: &Asked, most: usize) -> Result<Kept<T>> {
+        let Asked { ends, file, .. } = asked;
         let rows = if file.is_some() { most.min(own.len()) } else { own.len() };
+        let nearest = Nearest::new(ends, rows, most)?;
+        let columns = nearest.as_ref().map_or(ends.targets.len(), |nearest| nearest.most);
         let values = crate::memory::zeros("rows", rows * columns)?;
-        Ok(Kept { own, columns, values, file })
+        Ok(Kept { own, columns, nearest, values, file: file.clone() })
     }
 
     /// The rows, `most` at a time, but for those that are in the file.
@@ -331,6 +354,11 @@ impl<T: Cell> Kept<T> {
         fill: impl FnOnce(&mut [T]) -> Result<()>,
     ) -> Result<()> {
         let first = if self.file.is_some() { 0 } else { rows.start - self.own.start };
+        if let Some(nearest) = &mut self.nearest {
+            fill(nearest.block(rows.len()))?;
+            nearest.keep(rows, first, &mut self.values);
+            return Ok(());
+        }
         let place = &mut self.values[first * self.columns..][..rows.len() * self.columns];
         fill(place)?;
         match &self.file {
@@ -339,15 +367,26 @@ impl<T: Cell> Kept<T> {
         }
     }
 
-    /// Those in memory.
-    pub fn values(&self) -> &[T] {
-        &self.values
+    /// Of what is in memory, of all replicas: [`hash_of_all`].
+    pub fn hash(&self, r: &mut Replica, number: usize, compared: [bool; 2]) -> Result<[u32; 2]> {
+        let values = bytemuck::cast_slice(&self.values);
+        match &self.nearest {
+            None => hash_of_all(r, values, number, compared),
+            Some(nearest) => {
+                let nodes = bytemuck::cast_slice(&nearest.nodes);
+                hash_of_all(r, &[values, nodes].concat(), number, compared)
+            }
+        }
     }
 
     /// What a replica brings: its own rows where they are `dealt`, all of them on the first of a process elsewhere.
-    pub fn brought(self, r: &Replica, dealt: bool) -> MatrixValues {
+    pub fn brought(self, r: &Replica, dealt: bool) -> BroughtRows {
         let brings = self.file.is_none() && (dealt || r.leads());
-        T::matrix(if brings { self.values } else { Vec::new() }.into())
+        if !brings {
+            return BroughtRows { values: T::matrix(Vec::new().into()), nodes: Vec::new() };
+        }
+        let nodes = self.nearest.map(|nearest| nearest.nodes).unwrap_or_default();
+        BroughtRows { values: T::matrix(self.values.into()), nodes }
     }
 }
 
@@ -410,6 +449,17 @@ pub(super) fn file_of<T: Cell>(
     RowFile::open(path, shape).map(|file| Some(Arc::new(file)))
 }
 
+/// Refuses what does not go together with the nearest targets alone.
+pub(super) fn check_nearest(nearest: Option<u32>, into: Option<&Path>) -> Result<()> {
+    match nearest {
+        Some(0) => Err(Error::input("--nearest 0: use 1 or more")),
+        Some(most) if into.is_some() => Err(Error::input(format!(
+            "--into with --nearest {most}: it is for whole rows; use --output"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a file of rows where they are not found once, by one process.
 pub(super) fn check_into(
     fleet: &Fleet,
@@ -427,6 +477,28 @@ pub(super) fn check_into(
     Err(Error::input(format!("--into {} with {why}", path.display())))
 }
 
+/// Sources and the targets that are nearest to them, the source itself not counted; `[pairs]` each. Sources by rising input id, and of each
+/// its targets by distance, those of one distance by rising input id.
+#[derive(Debug, Clone, Default)]
+pub struct NearestPairs {
+    /// How many targets of each source were asked for.
+    pub most: usize,
+    /// Sources.
+    pub source: Vec<u32>,
+    /// Targets.
+    pub target: Vec<u32>,
+}
+
+impl NearestPairs {
+    /// From the nodes of each row, `[sources, most]`.
+    fn new(most: usize, sources: &[u32], nodes: Vec<u32>) -> NearestPairs {
+        let each = nodes.chunks(most.max(1)).zip(sources);
+        let pairs = each.flat_map(|(row, source)| row.iter().map(move |node| (*source, *node)));
+        let (source, target) = pairs.filter(|(_, node)| *node != NONE).unzip();
+        NearestPairs { most, source, target }
+    }
+}
+
 /// Distances from sources to targets.
 #[derive(Debug, Clone, Default)]
 pub struct DistanceMatrix {
@@ -434,8 +506,10 @@ pub struct DistanceMatrix {
     pub sources: Vec<u32>,
     /// `[targets]` the nodes of the columns, by rising input id.
     pub targets: Vec<u32>,
-    /// `[sources, targets]` distances.
+    /// `[sources, targets]` distances; of the pairs that `nearest` has, where that was asked for.
     pub values: MatrixValues,
+    /// The nearest targets of each source.
+    pub nearest: Option<NearestPairs>,
     /// Pairs without a path.
     pub unreached: u64,
     /// The largest distance of the others.
@@ -451,30 +525,44 @@ impl DistanceMatrix {
     pub(super) fn of<T: Cell>(
         fleet: &Fleet,
         (ends, graph): (&Ends, &Graph),
-        (parts, file, dealt): (Vec<MatrixValues>, Option<Arc<RowFile>>, bool),
+        (parts, file, dealt): (Vec<BroughtRows>, Option<Arc<RowFile>>, bool),
         (strategy, mut measured): (&'static str, Measured),
     ) -> Result<DistanceMatrix> {
-        let (values, sum) = match file {
+        let Ends { sources, targets, nearest } = ends.clone();
+        let (values, sum, nearest) = match file {
             Some(file) => {
                 let sum = file.finish()?;
-                (T::matrix(MatrixRows(file.values()?)), sum)
+                (T::matrix(MatrixRows(file.values()?)), sum, None)
             }
             None => {
                 // Where all have all rows, those of the first are the answer.
-                let parts = if dealt { parts } else { parts.into_iter().take(1).collect() };
-                let values = joined(parts, fleet, dealt && !fleet.is_alone())?;
+                let all = if dealt { parts.len() } else { 1 };
+                let parts = parts.into_iter().take(all).map(|part| (part.values, part.nodes));
+                let (values, nodes): (Vec<_>, Vec<_>) = parts.unzip();
+                let apart = dealt && !fleet.is_alone();
+                let mut values = joined(values, fleet, apart)?;
+                let pairs = match nearest {
+                    None => None,
+                    Some(most) => {
+                        let nodes = nodes.concat();
+                        let nodes =
+                            if apart { fleet.concat("nearest nodes", nodes)? } else { nodes };
+                        values = values.kept(&nodes);
+                        Some(NearestPairs::new(most, &sources, nodes))
+                    }
+                };
                 let sum = values.sum();
-                (values, sum)
+                (values, sum, pairs)
             }
         };
-        let Ends { sources, targets } = ends.clone();
         measured.reached = graph.nodes() as u64;
         measured.reached_arcs = graph.arcs() * sources.len() as u64;
         let Sum { unreached, farthest } = sum;
-        Ok(DistanceMatrix { sources, targets, values, unreached, farthest, strategy, measured })
+        let rest = DistanceMatrix { sources, targets, values, nearest, ..Default::default() };
+        Ok(DistanceMatrix { unreached, farthest, strategy, measured, ..rest })
     }
 
-    /// The distance of a row and a column, by number; infinite where there is no path.
+    /// The distance of a row and a column of a whole matrix, by number; infinite where there is no path.
     pub fn at(&self, row: usize, column: usize) -> f64 {
         self.values.get(row * self.targets.len() + column)
     }
@@ -509,6 +597,11 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
         };
         let (rows, columns) = (plural(rows, "source"), plural(columns, "target"));
         let (farthest, dtype) = (self.farthest, self.values.dtype());
+        if let Some(NearestPairs { most, source, .. }) = &self.nearest {
+            let pairs = plural(source.len() as u64, "pair");
+            let of = format!("the nearest {most} of {columns} to each of {rows}");
+            return vec![("answer", format!("{of}: {pairs} of {dtype}, the largest {farthest}"))];
+        }
         vec![(
             "answer",
             format!("{rows} x {columns} of {dtype}{unreached}, the largest {farthest}"),
@@ -520,10 +613,13 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
     }
 
     fn variant(&self, _: &Query<A>) -> String {
-        format!("variant:sources-{}_targets-{}", self.sources.len(), self.targets.len())
+        let nearest = self.nearest.as_ref().map(|nearest| format!("_nearest-{}", nearest.most));
+        let (rows, columns) = (self.sources.len(), self.targets.len());
+        format!("variant:sources-{rows}_targets-{columns}{}", nearest.unwrap_or_default())
     }
 
-    /// How many `sources-searched` and `targets`; `dtype`; pairs without a path, `unreached-pairs`; the largest distance, `farthest`.
+    /// How many `sources-searched` and `targets`; `dtype`; pairs without a path, `unreached-pairs`; the largest distance, `farthest`; how
+    /// many targets of each source were asked for, `nearest`, where that is.
     fn facts(&self, _: &Query<A>) -> Map<String, Value> {
         fields([
             ("sources-searched", json!(self.sources.len())),
@@ -531,6 +627,7 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
             ("dtype", json!(self.values.dtype())),
             ("unreached-pairs", json!(self.unreached)),
             ("farthest", json!(self.farthest)),
+            ("nearest", json!(self.nearest.as_ref().map(|nearest| nearest.most))),
         ])
     }
 
@@ -542,6 +639,10 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
             MatrixValues::F32(all) => Column::F32(all),
             MatrixValues::F64(all) => Column::Distance(all),
         };
+        if let Some(NearestPairs { source, target, .. }) = &self.nearest {
+            let ends = [("source", Column::Node(source)), ("target", Column::Node(target))];
+            return Table::listed(ends.into_iter().chain([("distance", values)]));
+        }
         let grid = Grid { rows: &self.sources, columns: &self.targets, values };
         Table::of_grid(["source", "target"], "distance", grid)
     }
@@ -549,7 +650,17 @@ impl<A: Algorithm<Start = Ends, Answer = DistanceMatrix>> Answer<A> for Distance
     fn verify(&self, query: &Query<A>, by: &Checker) -> Result<Checked> {
         let (graph, values) = (&query.graph, &self.values);
         let (sources, targets) = (&self.sources[..], &self.targets[..]);
+        let pairs = |NearestPairs { most, source, target }: &NearestPairs| {
+            let by = match values {
+                MatrixValues::F32(_) => verify::NearestBy::Weight32,
+                MatrixValues::F64(_) => verify::NearestBy::Weight64,
+                _ => verify::NearestBy::Arcs,
+            };
+            let found = verify::NearestFound { most: *most, source, target };
+            verify::nearest(graph, (sources, targets), by, found, |place| values.get(place))
+        };
         let looked = by.by_host(|| match values {
+            _ if self.nearest.is_some() => self.nearest.as_ref().map_or(Ok(0), pairs),
             MatrixValues::F32(all) => verify::distances(graph, sources, targets, all),
             MatrixValues::F64(all) => verify::distances(graph, sources, targets, all),
             _ => {

@@ -37,7 +37,7 @@ pub fn hops(
 }
 
 /// `[n]` the least number of arcs from `source`.
-fn by_arcs(graph: &Graph, source: u32) -> Vec<Option<u32>> {
+pub(super) fn by_arcs(graph: &Graph, source: u32) -> Vec<Option<u32>> {
     let mut arcs = vec![None; graph.nodes()];
     arcs[source as usize] = Some(0);
     let mut queue = VecDeque::from([source]);

@@ -19,6 +19,7 @@ mod lcc;
 mod leiden;
 mod louvain;
 mod mst;
+mod nearest;
 mod pagerank;
 mod ppr;
 mod project;

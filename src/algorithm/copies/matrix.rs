@@ -4,7 +4,7 @@ use super::{Copied, Copies};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
-use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, Placed, hash_of_all, part};
+use crate::algorithm::matrix::{Asked, BroughtRows, Ends, Kept, Placed, part};
 use crate::algorithm::same::Words;
 use crate::collective::Replicated;
 use crate::error::Result;
@@ -65,15 +65,15 @@ pub(in crate::algorithm) fn matrix<T: Placed>(
     copied: &Copied,
     asked: &Asked,
     run: &RunOptions,
-) -> Result<ReplicaAnswer<MatrixValues>> {
-    let Asked { ends: Ends { sources, targets }, file, dealt } = asked;
+) -> Result<ReplicaAnswer<BroughtRows>> {
+    let Asked { ends: Ends { sources, targets, .. }, dealt, .. } = asked;
     let at_once = copied.shape.copies;
     let mut state = State::<T::Found>::allocate(r, (sources.len(), targets.len(), at_once))?;
     state.sources.assign(&copied.labels(sources))?;
     state.targets.assign(&copied.labels(targets))?;
     let copies = Copies::new(r, copied)?;
     let own = part(sources.len(), *dealt, (r.rank(), r.world()));
-    let kept = Kept::new(own, targets.len(), at_once, file.clone())?;
+    let kept = Kept::new(own, asked, at_once)?;
     let (put, compared) =
         (if is_small::<T>() { put_small() } else { put() }, [run.compare, *dealt]);
     let mut driver = Driver::<T> { copies, state, at_once, put, kept, compared, hash: [0; 2] };
@@ -116,8 +116,7 @@ impl<T: Placed> Run for Driver<T> {
         for sources in self.kept.lacking(self.at_once) {
             self.batch(r, log, sources)?;
         }
-        let rows = bytemuck::cast_slice(self.kept.values());
-        self.hash = hash_of_all(r, rows, self.state.sources.len(), self.compared)?;
+        self.hash = self.kept.hash(r, self.state.sources.len(), self.compared)?;
         Ok(())
     }
 

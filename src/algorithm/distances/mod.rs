@@ -20,8 +20,8 @@ mod single;
 use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
 use super::matrix::{
-    Asked, COPIES, DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, file_of, is_dealt,
-    parts,
+    Asked, COPIES, DistanceMatrix, Ends, MatrixValues, SEARCHES, check_into, check_nearest,
+    file_of, is_dealt, parts,
 };
 use super::sssp::{self, Each, WHOLE, may_overflow, total_weight, weights_are_whole};
 use super::start::{files_of, most_of};
@@ -57,6 +57,9 @@ pub struct DistancesConfig {
     /// 2^24; f64 where a sum may be more than f32 holds) [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub precision: Precision,
+    /// Of each source the so many nearest targets alone, itself not counted, those of one distance by rising id [default: all].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "M"))]
+    pub nearest: Option<u32>,
     /// Writes rows to this .npy as they are found, in place of holding them in memory; auto is then f64 wherever a sum of whole
     /// numbers may reach 2^24. Until all are there it is PATH.part, with a list in PATH.rows, and the same command goes on with it.
     #[cfg_attr(feature = "cli", arg(long, value_name = "PATH"))]
@@ -97,13 +100,17 @@ impl Algorithm for WeightMatrix {
     const FORM: Form = Form::Weighted;
     const KERNELS: &'static [&'static str] = &["sssp.cu"];
 
+    fn check(config: &DistancesConfig) -> Result<()> {
+        check_nearest(config.nearest, config.into.as_deref())
+    }
+
     fn start(config: &DistancesConfig, graph: &Graph) -> Result<Ends> {
         let bytes = match (&config.into, config.precision) {
             (Some(_), _) => 0,
             (None, Precision::F64) => 8,
             (None, _) => 4,
         };
-        Ends::new([&config.sources, &config.targets], graph, bytes)
+        Ends::new([&config.sources, &config.targets], config.nearest, graph, bytes)
     }
 
     fn started(start: &Ends, graph: &Graph) -> String {

@@ -4,7 +4,7 @@ use super::Asked;
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
-use crate::algorithm::matrix::{Cell, Ends, Kept, MatrixValues, hash_of_all, part};
+use crate::algorithm::matrix::{BroughtRows, Cell, Ends, Kept, part};
 use crate::algorithm::same::Words;
 use crate::algorithm::sssp::{Alone, Each, Reached};
 use crate::collective::{Element, Replicated};
@@ -103,15 +103,15 @@ pub(super) fn program<T: Width>(
     each: &Each,
     asked: &Asked,
     run: &RunOptions,
-) -> Result<ReplicaAnswer<MatrixValues>> {
-    let Asked { ends: Ends { sources, targets }, file, dealt } = asked;
+) -> Result<ReplicaAnswer<BroughtRows>> {
+    let Asked { ends: Ends { sources, targets, .. }, dealt, .. } = asked;
     let label = |node: &u32| each.graph().layout.label(*node);
     let alone = each.on(r)?;
     let at_once = together([sources.len(), targets.len()]);
     let mut state = State::<T>::allocate(r, (targets.len(), at_once))?;
     state.labels.assign(&targets.iter().map(label).collect::<Vec<_>>())?;
     let own = part(sources.len(), *dealt, (r.rank(), r.world()));
-    let kept = Kept::new(own, targets.len(), at_once, file.clone())?;
+    let kept = Kept::new(own, asked, at_once)?;
     let (labels, put) = (sources.iter().map(label).collect(), T::lambda());
     let (compared, hash) = ([run.compare, *dealt], [0; 2]);
     let mut driver = Driver::<T> {
@@ -169,8 +169,7 @@ impl<T: Width> Run for Driver<'_, T> {
             })?;
             log.book("step rows", (0, 0), (0, 0), "none");
         }
-        let rows = bytemuck::cast_slice(self.kept.values());
-        self.hash = hash_of_all(r, rows, self.labels.len(), self.compared)?;
+        self.hash = self.kept.hash(r, self.labels.len(), self.compared)?;
         Ok(())
     }
 

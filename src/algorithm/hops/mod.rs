@@ -23,7 +23,8 @@ use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
 use super::lanes::{self, LANES};
 use super::matrix::{
-    Asked, COPIES, DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, file_of, is_dealt, parts,
+    Asked, COPIES, DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, check_nearest, file_of,
+    is_dealt, parts,
 };
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
@@ -91,6 +92,9 @@ pub struct HopsConfig {
     /// The nodes of the columns, to which paths lead, in the same way [default: all].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TARGETS", allow_hyphen_values = true))]
     pub targets: Option<Seeds>,
+    /// Of each source the so many nearest targets alone, itself not counted, those of one distance by rising id [default: all].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "M"))]
+    pub nearest: Option<u32>,
     /// Type of the values, the largest of which says that there is no path: u8 | u16 | u32 | auto (the smallest that has room for a
     /// path through all nodes). A distance that it has no room for stops the run [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
@@ -130,10 +134,14 @@ impl Algorithm for HopMatrix {
     ];
     const FORM: Form = Form::General;
 
+    fn check(config: &HopsConfig) -> Result<()> {
+        check_nearest(config.nearest, config.into.as_deref())
+    }
+
     fn start(config: &HopsConfig, graph: &Graph) -> Result<Ends> {
         let held = config.into.is_none();
         let bytes = if held { config.dtype.of(graph.nodes()).bytes() } else { 0 };
-        Ends::new([&config.sources, &config.targets], graph, bytes)
+        Ends::new([&config.sources, &config.targets], config.nearest, graph, bytes)
     }
 
     fn started(start: &Ends, graph: &Graph) -> String {

@@ -5,7 +5,7 @@ use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
 use crate::algorithm::lanes::{LANES, Lanes, Level, WORDS};
-use crate::algorithm::matrix::{Asked, Ends, Kept, MatrixValues, Placed, hash_of_all, part};
+use crate::algorithm::matrix::{Asked, BroughtRows, Ends, Kept, Placed, part};
 use crate::algorithm::same::Words;
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
@@ -224,11 +224,11 @@ pub(super) fn program<T: Hops>(
     g: &Resident,
     (asked, by_threads): (&Asked, bool),
     run: &RunOptions,
-) -> Result<ReplicaAnswer<MatrixValues>> {
-    let Asked { ends: Ends { sources, targets }, file, dealt } = asked;
+) -> Result<ReplicaAnswer<BroughtRows>> {
+    let Asked { ends: Ends { sources, targets, .. }, dealt, .. } = asked;
     let nodes = g.graph().nodes();
     let own = part(sources.len(), *dealt, (r.rank(), r.world()));
-    let kept = Kept::new(own, targets.len(), LANES, file.clone())?;
+    let kept = Kept::new(own, asked, LANES)?;
     let values = LANES.min(sources.len()) * targets.len();
     let mut state = State::<T::Found>::allocate(r, (nodes, values))?;
     let mut column = crate::memory::zeros("columns", nodes)?;
@@ -279,8 +279,7 @@ impl<T: Hops> Run for Driver<'_, T> {
         for sources in self.kept.lacking(LANES) {
             self.batch(r, log, sources)?;
         }
-        let rows = bytemuck::cast_slice(self.kept.values());
-        self.hash = hash_of_all(r, rows, self.asked.ends.sources.len(), self.compared)?;
+        self.hash = self.kept.hash(r, self.asked.ends.sources.len(), self.compared)?;
         Ok(())
     }
 
