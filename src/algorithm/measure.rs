@@ -74,6 +74,44 @@ pub struct Measured {
     pub chains_ms: f64,
 }
 
+impl RunTime {
+    fn and(self, other: RunTime) -> RunTime {
+        RunTime {
+            total_ms: self.total_ms + other.total_ms,
+            step_ms: self.step_ms + other.step_ms,
+            merge_ms: self.merge_ms + other.merge_ms,
+            other_ms: self.other_ms + other.other_ms,
+            reset_ms: self.reset_ms + other.reset_ms,
+        }
+    }
+}
+
+impl Measured {
+    /// Of what has two parts, one after the other: as many runs as both have.
+    pub(super) fn and(mut self, other: Measured) -> Measured {
+        let runs = self.runs.iter().zip(&other.runs).map(|(one, two)| one.and(*two));
+        self.runs = runs.collect();
+        let steps = self.replica_step_ms.iter().zip(&other.replica_step_ms);
+        let sums =
+            |(one, two): (&Vec<f64>, &Vec<f64>)| one.iter().zip(two).map(|(a, b)| a + b).collect();
+        self.replica_step_ms = steps.map(sums).collect();
+        self.iterations += other.iterations;
+        self.rounds += other.rounds;
+        self.arcs_relaxed += other.arcs_relaxed;
+        self.differing = self.differing.or(other.differing);
+        other
+            .merge_modes
+            .into_iter()
+            .for_each(|(mode, many)| *self.merge_modes.entry(mode).or_default() += many);
+        self.trace.extend(other.trace);
+        self.setup_ms += other.setup_ms;
+        self.compile_ms += other.compile_ms;
+        self.download_ms += other.download_ms;
+        self.chains_ms += other.chains_ms;
+        self
+    }
+}
+
 /// The time of the slowest replica, and everybody's time in steps; the same on all.
 pub(super) fn slowest(
     r: &mut Replica,

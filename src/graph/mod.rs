@@ -21,7 +21,8 @@ pub use statistics::{Bin, Components, Degrees, Statistics, Weights};
 
 use crate::error::{Error, Result};
 use array::Array;
-use build::{Csr, Keep};
+use build::Csr;
+pub(crate) use build::Keep;
 use names::Names;
 use options::LoadOptions;
 use rayon::prelude::*;

@@ -1,12 +1,11 @@
 //! What is said of clustering coefficients.
 
+use super::directed::Around;
 use super::{Clustering, Lcc};
 use crate::algorithm::Measured;
 use crate::algorithm::ranking::{first, ranked};
-use crate::algorithm::triangles::neighbours;
 use crate::algorithm::workload::{Answer, Checked, Query, fields};
 use crate::error::Result;
-use crate::graph::Graph;
 use crate::io::{Column, Table};
 use crate::units::plural;
 use crate::verify::{self, Checker, ClusteringFound};
@@ -14,24 +13,22 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 impl Clustering {
-    /// From the triangles of each node.
-    pub(super) fn of(graph: &Graph, counts: &[u64], measured: Measured) -> Result<Clustering> {
-        let degrees = neighbours(graph)?;
-        let pairs: Vec<u64> =
-            degrees.into_par_iter().map(|d| d * d.saturating_sub(1) / 2).collect();
+    /// From what there is around each node.
+    pub(super) fn of(around: Around) -> Clustering {
+        let Around { joined, neighbours, triangles, measured } = around;
+        let pairs: Vec<u64> = neighbours.into_par_iter().map(|d| d * d.saturating_sub(1)).collect();
         let share = |(count, pairs): (&u64, &u64)| match *pairs {
             0 => 0.0,
             pairs => *count as f64 / pairs as f64,
         };
-        let coefficients: Vec<f64> = counts.iter().zip(&pairs).map(share).collect();
+        let coefficients: Vec<f64> = joined.iter().zip(&pairs).map(share).collect();
         let (joined, all) = (
-            counts.iter().map(|count| u128::from(*count)).sum::<u128>(),
+            joined.iter().map(|count| u128::from(*count)).sum::<u128>(),
             pairs.iter().map(|pairs| u128::from(*pairs)).sum::<u128>(),
         );
         let mean = coefficients.iter().sum::<f64>() / coefficients.len().max(1) as f64;
         let transitivity = if all == 0 { 0.0 } else { joined as f64 / all as f64 };
-        let triangles = (joined / 3) as u64;
-        Ok(Clustering { coefficients, mean, transitivity, triangles, measured })
+        Clustering { coefficients, mean, transitivity, triangles, measured }
     }
 }
 
