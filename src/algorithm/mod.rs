@@ -14,6 +14,7 @@
 //! ```
 
 mod arrays;
+mod batches;
 pub mod bc;
 pub mod bfs;
 pub mod cc;

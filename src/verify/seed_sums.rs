@@ -40,7 +40,7 @@ pub fn seed_sums<F: Length + Into<f64>>(
         ("harmonic", found.harmonic.len()),
         ("seeds", found.reached.len()),
     ] {
-        super::one_a_node(graph, "vn", name, length)?;
+        super::one_a_node(graph, "seed sums", name, length)?;
     }
     let each = (n as u64 + graph.arcs()).max(1);
     let some = seeds.len().min((MOST / each).max(1) as usize);
@@ -74,7 +74,7 @@ pub fn seed_sums<F: Length + Into<f64>>(
     let (sum, harmonic, reached) = right[v];
     let least = if all { "" } else { "at least " };
     Err(Error::Verify(format!(
-        "vn, node {}: {} seeds with sums {} and {}, but it is {least}{reached} with {sum} and {harmonic}",
+        "seed sums, node {}: {} seeds with sums {} and {}, but it is {least}{reached} with {sum} and {harmonic}",
         graph.id(v as u32),
         found.reached[v],
         found.sum[v],

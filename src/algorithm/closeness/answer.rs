@@ -85,7 +85,7 @@ impl Answer<ClosenessCentrality> for Closeness {
 
     fn cuts(&self, _: &Query<ClosenessCentrality>) -> String {
         match self.measured.merge_modes.contains_key("sum") {
-            true => "; batches dealt in turn".into(),
+            true => "; batches dealt".into(),
             false => String::new(),
         }
     }

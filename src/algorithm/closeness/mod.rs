@@ -18,7 +18,8 @@
 //! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
 //! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
 //!
-//! **Replicas.** Batches of sources are dealt in turn, and each replica searches by itself. At the end what they have added up is
+//! **Replicas.** A replica that has done a batch of sources takes the next (of several processes each has those of its turn), and searches by
+//! itself. At the end what they have added up is
 //! summed: whole numbers of a fixed unit and of its parts, so that the bits are the same on any number of replicas. With `--merge
 //! redundant` each searches from all sources.
 //!
@@ -35,6 +36,7 @@ mod answer;
 mod program;
 mod sums;
 
+use super::batches::Batches;
 use super::copies::{Copied, Distance};
 use super::frame::ReplicaAnswer;
 use super::lanes;
@@ -267,7 +269,9 @@ impl Asked<'_> {
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
         let dealt = self.is_dealt();
         let sources = if dealt { lanes::mixed(&query.start) } else { query.start.clone() };
-        let program = move |r: &mut _| program::program(r, &rows, &config, (&sources, dealt), &run);
+        let batches = Batches::new(fleet, sources.len().div_ceil(lanes::LANES), dealt);
+        let program =
+            move |r: &mut _| program::program(r, &rows, &config, (&sources, &batches, dealt), &run);
         Ok(self.found(fleet.run(program)?, LEVELS))
     }
 
@@ -313,7 +317,9 @@ impl Asked<'_> {
         let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
         let within = query.config.within.unwrap_or(f64::MAX);
         let asked = (scales, within, self.least);
-        let program = move |r: &mut _| sums::program(r, (&how, asked), (&sources, dealt), &run);
+        let batches = Batches::new(fleet, sources.len().div_ceil(how.at_once()), dealt);
+        let program =
+            move |r: &mut _| sums::program(r, (&how, asked), (&sources, &batches, dealt), &run);
         Ok(Found { double, ..self.found(fleet.run(program)?, strategy) })
     }
 

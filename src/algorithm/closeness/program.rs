@@ -2,6 +2,7 @@
 
 use super::{ClosenessConfig, ClosenessMode, Sums};
 use crate::algorithm::RunOptions;
+use crate::algorithm::batches::Batches;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, timed, values};
 use crate::algorithm::lanes::{LANES, Lanes, State, unit};
 use crate::algorithm::same::Words;
@@ -9,18 +10,18 @@ use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::Resident;
 
-/// The program of one replica. `dealt`: it has every `world`-th batch of sources, else all.
+/// The program of one replica. `dealt`: it has some of the `batches` of sources, else all.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &ClosenessConfig,
-    (sources, dealt): (&[u32], bool),
+    (sources, batches, dealt): (&[u32], &Batches, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let backward = config.mode == ClosenessMode::Out;
     // No path has as many arcs as 32 bits count.
     let limit = config.within.map_or(u32::MAX, |within| within as u32);
-    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, limit, dealt };
+    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, batches, limit, dealt };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
@@ -39,6 +40,7 @@ pub(super) fn program(
 /// One run, to be repeated.
 struct Driver<'a> {
     lanes: Lanes<'a>,
+    batches: &'a Batches,
     /// The last level that counts.
     limit: u32,
     dealt: bool,
@@ -50,13 +52,12 @@ impl Run for Driver<'_> {
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        self.batches.reset();
         self.lanes.reset(r)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let batches = self.lanes.sources.len().div_ceil(LANES);
-        let (first, each) = if self.dealt { (r.rank(), r.world()) } else { (0, 1) };
-        for batch in (first..batches).step_by(each) {
+        for batch in self.batches.of(r) {
             let sources = batch * LANES..self.lanes.sources.len().min((batch + 1) * LANES);
             self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
@@ -65,7 +66,7 @@ impl Run for Driver<'_> {
         }
         let State { far, harmonic, reached, farthest, .. } = &mut self.lanes.state;
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
-        r.meet_as(batches as u64);
+        r.meet_as(self.lanes.sources.len() as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())

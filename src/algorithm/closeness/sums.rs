@@ -3,6 +3,7 @@
 use super::Sums;
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::batches::Batches;
 use crate::algorithm::copies::{Copied, Copies, Distance};
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::lanes::unit;
@@ -248,6 +249,14 @@ impl How {
         matches!(self, How::OneByOne(each) if each.is_double())
     }
 
+    /// Most sources of a batch.
+    pub fn at_once(&self) -> usize {
+        match self {
+            How::Copies(copied) => copied.shape.copies,
+            How::OneByOne(_) => 1,
+        }
+    }
+
     fn graph(&self) -> &WeightedGraph {
         match self {
             How::Copies(copied) => &copied.graph,
@@ -256,12 +265,12 @@ impl How {
     }
 }
 
-/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. `dealt`: it has every
-/// `world`-th batch of sources, else all.
+/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. `dealt`: it has some of the
+/// `batches` of sources, else all.
 pub(super) fn program(
     r: &mut Replica,
     (how, (scales, within, least)): (&How, (Scales, f64, bool)),
-    (sources, dealt): (&[u32], bool),
+    (sources, batches, dealt): (&[u32], &Batches, bool),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let layout = &how.graph().layout;
@@ -270,11 +279,10 @@ pub(super) fn program(
     let mut state = State::allocate(r, (nodes, sources.len(), if least { nodes } else { 0 }))?;
     let labels: Vec<u32> = sources.iter().map(|source| layout.label(*source)).collect();
     state.sources.assign(&labels)?;
-    let (way, at_once) = match how {
-        How::Copies(copied) => {
-            (Way::Copies(Box::new(Copies::new(r, copied)?)), copied.shape.copies)
-        }
-        How::OneByOne(each) => (Way::OneByOne(each.on(r)?), 1),
+    let at_once = how.at_once();
+    let way = match how {
+        How::Copies(copied) => Way::Copies(Box::new(Copies::new(r, copied)?)),
+        How::OneByOne(each) => Way::OneByOne(each.on(r)?),
     };
     let adds = match how {
         How::Copies(Copied { distance: Distance::Arcs, .. }) => add_arcs(),
@@ -288,7 +296,7 @@ pub(super) fn program(
         false => Some(near()),
     };
     let mut driver =
-        Driver { way, labels, nodes, at_once, scales, within, state, adds, near, dealt };
+        Driver { way, labels, batches, nodes, at_once, scales, within, state, adds, near, dealt };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, nearest, .. } = driver.state;
     ReplicaAnswer::new(measured, || {
@@ -327,6 +335,7 @@ struct Driver<'a> {
     way: Way<'a>,
     /// Of the sources.
     labels: Vec<u32>,
+    batches: &'a Batches,
     nodes: usize,
     /// Most sources of a batch.
     at_once: usize,
@@ -350,6 +359,7 @@ impl Run for Driver<'_> {
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        self.batches.reset();
         let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
         r.fill("far", far, 0)?;
         r.fill("harmonic", harmonic, 0)?;
@@ -359,9 +369,7 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let batches = self.labels.len().div_ceil(self.at_once);
-        let (first, each) = if self.dealt { (r.rank(), r.world()) } else { (0, 1) };
-        for batch in (first..batches).step_by(each) {
+        for batch in self.batches.of(r) {
             let first = batch * self.at_once;
             let sources = first..self.labels.len().min(first + self.at_once);
             match &mut self.way {
@@ -378,7 +386,7 @@ impl Run for Driver<'_> {
         }
         let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
-        r.meet_as(batches as u64);
+        r.meet_as(self.labels.len() as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
         if self.near.is_some() {
             r.merge(nearest)?;

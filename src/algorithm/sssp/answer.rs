@@ -271,7 +271,7 @@ where
     fn cuts(&self, query: &Query<A>) -> String {
         let (modes, prepare) = (&self.measured.merge_modes, &query.prepare);
         if self.sums.is_some() {
-            return if modes.contains_key("sum") { "; seeds dealt in turn" } else { "" }.into();
+            return if modes.contains_key("sum") { "; seeds dealt" } else { "" }.into();
         }
         let align = prepare.chunk_align;
         if modes.contains_key("joint") {

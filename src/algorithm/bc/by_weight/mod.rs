@@ -15,6 +15,7 @@ mod tight;
 use super::grids::Grids;
 use super::{BcConfig, Betweenness, Ends};
 use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::batches::Batches;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::matrix::is_dealt;
 use crate::algorithm::same::Words;
@@ -78,6 +79,8 @@ struct Question {
     /// Hosts take a source a thread.
     by_threads: bool,
     dealt: bool,
+    /// Sources, one each.
+    batches: Batches,
     run: RunOptions,
 }
 
@@ -126,6 +129,7 @@ pub(super) fn solve(
             grids: Grids::new(all.nodes(), sources.len()),
             by_threads,
             dealt: is_dealt(fleet, run),
+            batches: Batches::new(fleet, sources.len(), is_dealt(fleet, run)),
             run: run.clone(),
         };
         let answers = fleet.run(move |r| program(r, &question))?;
@@ -221,16 +225,15 @@ impl Run for Driver<'_> {
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
+        self.question.batches.reset();
         self.clear(r)
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let Question { sources, dealt, by_threads, .. } = self.question;
-        let (first, step) = if *dealt { (r.rank(), r.world()) } else { (0, 1) };
-        let own: Vec<usize> = (first..sources.len()).step_by(step).collect();
         match by_threads {
-            true => self.threads(r, log, &own)?,
-            false => self.rounds(r, log, &own)?,
+            true => self.threads(r, log)?,
+            false => self.rounds(r, log)?,
         }
         if !*dealt {
             return Ok(());
@@ -250,9 +253,11 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// The sources at these positions, each by a thread of the host.
-    fn threads(&mut self, r: &mut Replica, log: &mut Log, own: &[usize]) -> Result<()> {
+    /// The replica's sources, each by a thread of the host.
+    fn threads(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let Driver { question, state, .. } = self;
+        let (first, step) = if question.dealt { (r.rank(), r.world()) } else { (0, 1) };
+        let own: Vec<usize> = (first..question.sources.len()).step_by(step).collect();
         let (place, rank) = (r.rendezvous().clone(), r.rank());
         self.depth = operators((r, log, "step searches"), |r| {
             let State { scores, reached, bad, targets, .. } = state;
@@ -265,17 +270,17 @@ impl Driver<'_> {
             };
             let (reached, bad) = (atomics(reached), atomics(bad));
             let sums = host::Sums { scores: cells(scores), reached, bad };
-            let all = || host::add_all(question, own, targets, &sums, &|| place.beat(rank));
+            let all = || host::add_all(question, &own, targets, &sums, &|| place.beat(rank));
             Ok(worker.pool.install(all))
         })?;
         log.book("step searches", (0, 0), (own.len() as u64, 0), "none");
         Ok(())
     }
 
-    /// The sources at these positions, one after another in rounds.
-    fn rounds(&mut self, r: &mut Replica, log: &mut Log, own: &[usize]) -> Result<()> {
-        let Question { each, sources, .. } = self.question;
-        for position in own.iter().copied() {
+    /// The replica's sources, one after another in rounds.
+    fn rounds(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
+        let Question { each, sources, batches, .. } = self.question;
+        for position in batches.of(r) {
             let source = sources[position];
             let Some(alone) = &mut self.alone else { return Ok(()) };
             alone.search(r, log, each.graph().layout.label(source))?;
