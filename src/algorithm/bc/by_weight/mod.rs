@@ -14,14 +14,14 @@ mod tight;
 
 use super::grids::Grids;
 use super::{BcConfig, Betweenness, Ends};
-use crate::algorithm::arrays::replicated_arrays;
+use crate::algorithm::arrays::{OnReplicas, replicated_arrays};
 use crate::algorithm::batches::Batches;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::matrix::is_dealt;
 use crate::algorithm::same::Words;
 use crate::algorithm::sssp::{self, Alone, Each, Reached, WHOLE, may_overflow, weights_are_whole};
 use crate::algorithm::{Precision, RunOptions};
-use crate::collective::{Frontier, MergeOp, Replicated, atomics, cells};
+use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated, atomics, cells};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Fleet, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
@@ -53,15 +53,24 @@ replicated_arrays! {
         reached: Replicated<u32> = "reached", Sum, |n| *n;
         /// The lowest position of a source that is refused, for either reason.
         bad: Replicated<u32> = "bad", Min, |_| 2;
-        /// Nodes that wait for nothing, and the next.
-        now: Frontier = "now", Or, |n| *n;
-        next: Frontier = "next", Or, |n| *n;
     }
 }
 
+/// Nodes that wait for nothing, and the next.
+const SETS: [&str; 2] = ["nodes that are ready", "nodes that are ready next"];
+
 /// Device arrays of one of `world` replicas.
 pub(super) fn arrays(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
-    [sssp::arrays(shape, world), State::list(shape.nodes as usize, world)].concat()
+    let nodes = shape.nodes as usize;
+    let mut all = [sssp::arrays(shape, world), State::list(nodes, world)].concat();
+    for label in SETS {
+        all.extend(Frontier::specs(label, nodes, MergeOp::Or, world));
+        all.push(DeviceArray::new::<u32>(
+            "marks of a set",
+            Marks::words_of(Marked::Lines, nodes.div_ceil(64)),
+        ));
+    }
+    all
 }
 
 /// What is asked of all replicas.
@@ -185,7 +194,9 @@ fn program(r: &mut Replica, question: &Question) -> Result<ReplicaAnswer<Found>>
     }
     let alone = if question.by_threads { None } else { Some(question.each.on(r)?) };
     let lambdas = Lambdas::new(question.each.is_double());
-    let mut driver = Driver { question, state, alone, lambdas, nodes, depth: 0 };
+    let [now, next] = SETS;
+    let sets = [r.frontier(now, nodes, MergeOp::Or)?, r.frontier(next, nodes, MergeOp::Or)?];
+    let mut driver = Driver { question, state, sets, alone, lambdas, nodes, depth: 0 };
     let measured = timed(r, &question.run, &mut driver)?;
     let Driver { state: State { scores, reached, bad, .. }, depth, .. } = driver;
     let deepest = r.agree("depth", [depth, 0, 0, 0])?.iter().map(|own| own[0]).max();
@@ -203,6 +214,8 @@ fn program(r: &mut Replica, question: &Question) -> Result<ReplicaAnswer<Found>>
 struct Driver<'a> {
     question: &'a Question,
     state: State,
+    /// Nodes that wait for nothing, and the next.
+    sets: [Frontier; 2],
     /// None where threads search.
     alone: Option<Alone<'a>>,
     lambdas: Lambdas,
@@ -325,7 +338,8 @@ impl Driver<'_> {
     /// Counts the paths from a source, if there is one; the number of rounds.
     fn count(&mut self, r: &mut Replica, source: Option<(u32, u32)>) -> Result<u64> {
         let (lambdas, g) = (&self.lambdas, &*self.question.graph);
-        let State { far, left, sum, paths, bad, now, next, .. } = &mut self.state;
+        let State { far, left, sum, paths, bad, .. } = &mut self.state;
+        let [now, next] = &mut self.sets;
         let fold = Fold::to(left, MergeOp::Sum).backward();
         r.neighbor_reduce(
             "comes",
@@ -370,8 +384,8 @@ impl Driver<'_> {
     fn settle(&mut self, r: &mut Replica, source: Option<u32>) -> Result<()> {
         let (lambdas, g) = (&self.lambdas, &*self.question.graph);
         let Question { targets: to, endpoints, grids, .. } = self.question;
-        let State { far, left, sum, paths, share, targets, scores, now, next, .. } =
-            &mut self.state;
+        let State { far, left, sum, paths, share, targets, scores, .. } = &mut self.state;
+        let [now, next] = &mut self.sets;
         let fold = Fold::to(left, MergeOp::Sum);
         r.neighbor_reduce(
             "goes",
