@@ -77,13 +77,6 @@ pub(super) fn unit(nodes: usize) -> u64 {
     1 << (63 - (nodes as u64 + 1).next_power_of_two().trailing_zeros())
 }
 
-/// Sources in an order in which batches take about as long, for replicas that wait for each other: those that lie side by side are often
-/// alike, and come into different ones. Together they would share more.
-pub(super) fn mixed(sources: &[u32]) -> Vec<u32> {
-    let batches = sources.len().div_ceil(LANES).max(1);
-    (0..batches).flat_map(|batch| sources.iter().skip(batch).step_by(batches).copied()).collect()
-}
-
 /// Device arrays of one of `world` replicas.
 pub(super) fn arrays(nodes: usize, sources: usize, world: usize) -> Vec<DeviceArray> {
     let mut all = State::list((nodes, sources), world);
@@ -592,18 +585,6 @@ fn counting(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mixed_sources_are_the_same_and_far_from_each_other() {
-        let sources: Vec<u32> = (0..600).collect();
-        let found = mixed(&sources);
-        assert_eq!(found[..3], [0, 3, 6]);
-        assert_eq!(found[200..203], [1, 4, 7]);
-        let mut sorted = found;
-        sorted.sort_unstable();
-        assert_eq!(sorted, sources);
-        assert!(mixed(&[]).is_empty());
-    }
 
     #[test]
     fn lambdas_compile_without_a_gpu() {

@@ -267,8 +267,7 @@ impl Asked<'_> {
             return self.summed(How::Copies(copied));
         }
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
-        let dealt = self.is_dealt();
-        let sources = if dealt { lanes::mixed(&query.start) } else { query.start.clone() };
+        let (sources, dealt) = (query.start.clone(), self.is_dealt());
         let batches = Batches::new(fleet, sources.len().div_ceil(lanes::LANES), dealt);
         let program =
             move |r: &mut _| program::program(r, &rows, &config, (&sources, &batches, dealt), &run);
