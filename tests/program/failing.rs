@@ -185,7 +185,8 @@ fn a_compiler_that_does_not_answer_is_none() {
 
 /// Every function of the driver, NVRTC and NCCL that a run calls: its first calls, one in the middle, the last. All workloads on two
 /// replicas of a GPU, and one over NCCL and in two processes. `HIVE_FAIL_SECONDS` ends it earlier, after calls of a random choice;
-/// `HIVE_FAIL_ONLY=nccl` asks only the questions with this in their options.
+/// `HIVE_FAIL_ONLY=nccl` asks only the questions with this in their options; `HIVE_FAIL_PART=1/3` makes every third call fail, from the
+/// second on: three parts are all.
 #[test]
 fn every_call_to_a_gpu_fails_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,7 +238,11 @@ fn every_call_to_a_gpu_fails_once() {
         }
     }
     let seed = std::env::var("HIVE_FAIL_SEED").map_or(1, |text| text.parse().unwrap());
+    let part = std::env::var("HIVE_FAIL_PART").unwrap_or("0/1".into());
+    let (part, parts) = part.split_once('/').expect("HIVE_FAIL_PART=PART/PARTS");
+    let [part, parts] = [part, parts].map(|number| number.parse::<u64>().unwrap());
     let mut steps: Vec<_> = (0u64..).zip(steps).collect();
+    steps.retain(|(number, _)| number % parts == part);
     steps.sort_by_key(|(number, _)| hash(seed, *number));
     let done = AtomicUsize::new(0);
     let wrong: Vec<String> = steps
