@@ -85,7 +85,7 @@ impl Scales {
         let power = |number: f64| number.log2().ceil() as i32;
         if power(nodes) + power(longest) - power(least) > UNITS + 32 * (WORDS as i32 - 1) - BITS {
             return Err(Error::input(format!(
-                "closeness --weighted: the least weight is {least}, and all together are {longest}: sums do not hold both; leave arcs \
+                "sums of distances: the least weight is {least}, and all together are {longest}: they do not hold both; leave arcs \
                  out, or give them weights that lie closer together"
             )));
         }
