@@ -313,6 +313,11 @@ fn the_program_answers_and_refuses() {
             );
         }
     }
+    // One source takes longer than the deadline, and its thread gives signs of life.
+    let long = ["run", "bc", "--weighted", "--graph", "grid:900x900", "--sources", "0"];
+    let ended =
+        hive(&[&long[..], &["--devices", "host:2", "--deadline", "0.3", "--runs", "1"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
     let on = ["run", "bc", "--weighted", "--graph", "grid:8x8", "--devices", "host:1"];
     for (more, part) in [
         (&["--batch", "8"][..], "--batch: "),

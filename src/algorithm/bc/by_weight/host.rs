@@ -9,6 +9,9 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+/// Nodes after which a search gives a sign of life.
+const OFTEN: usize = 1 << 14;
+
 /// What all sources add to.
 pub(super) struct Sums<'a> {
     /// `[2, n]` scores on either grid, the bits of f64.
@@ -43,7 +46,7 @@ impl Space {
     }
 
     /// Distances, each the sum of its path's weights from the source on.
-    fn search(&mut self, graph: &Graph, source: u32) {
+    fn search(&mut self, graph: &Graph, source: u32, beat: &dyn Fn()) {
         let Space { far, order, queue, .. } = self;
         far[source as usize] = 0.0;
         // No distance is below 0, so bits are in the order of numbers.
@@ -52,6 +55,9 @@ impl Space {
             let from = f64::from_bits(bits);
             if from > far[u as usize] {
                 continue;
+            }
+            if order.len().is_multiple_of(OFTEN) {
+                beat();
             }
             order.push(u);
             for (v, weight) in graph.neighbors(u as usize) {
@@ -73,12 +79,15 @@ impl Space {
     }
 
     /// Counts paths; the most that a node has, and the arcs of the longest.
-    fn count(&mut self, graph: &Graph, source: u32) -> (f64, u32) {
+    fn count(&mut self, graph: &Graph, source: u32, beat: &dyn Fn()) -> (f64, u32) {
         self.paths[source as usize] = 1.0;
         let (mut most, mut deepest) = (0.0, 0);
         let (mut paths, mut depth) =
             (std::mem::take(&mut self.paths), std::mem::take(&mut self.depth));
-        for u in self.order.iter().map(|u| *u as usize) {
+        for (at, u) in self.order.iter().map(|u| *u as usize).enumerate() {
+            if at.is_multiple_of(OFTEN) {
+                beat();
+            }
             (most, deepest) = (f64::max(most, paths[u]), deepest.max(depth[u]));
             for v in self.next(graph, u) {
                 paths[v] += paths[u];
@@ -90,10 +99,19 @@ impl Space {
     }
 
     /// Adds what the source gives to the scores.
-    fn settle(&mut self, question: &Question, is_target: &[u32], source: u32, sums: &Sums) {
+    fn settle(
+        &mut self,
+        (question, is_target): (&Question, &[u32]),
+        source: u32,
+        sums: &Sums,
+        beat: &dyn Fn(),
+    ) {
         let (graph, nodes) = (question.graph.graph(), self.far.len());
         let mut share = std::mem::take(&mut self.share);
-        for u in self.order.iter().rev().map(|u| *u as usize) {
+        for (at, u) in self.order.iter().rev().map(|u| *u as usize).enumerate() {
+            if at.is_multiple_of(OFTEN) {
+                beat();
+            }
             let beyond: f64 = self.next(graph, u).map(|v| share[v]).sum();
             let dependency = self.paths[u] * beyond;
             let gain = match (u == source as usize, question.endpoints) {
@@ -130,7 +148,7 @@ fn add(cell: &AtomicU64, gain: f64) {
 }
 
 /// Adds what the sources at these positions give; the arcs of the longest of all shortest paths. `is_target`, `[n]`, is 1 for a target,
-/// where not all are. `beat` is called between searches.
+/// where not all are. `beat` is called often.
 pub(super) fn add_all(
     question: &Question,
     positions: &[usize],
@@ -141,11 +159,10 @@ pub(super) fn add_all(
     let graph = question.graph.graph();
     let all = positions.par_iter().with_max_len(1);
     let one = |space: &mut Space, position: &usize| {
-        beat();
         let source = question.sources[*position];
-        space.search(graph, source);
+        space.search(graph, source, beat);
         let farthest = space.order.last().map_or(0.0, |v| space.far[*v as usize]);
-        let (most, deepest) = space.count(graph, source);
+        let (most, deepest) = space.count(graph, source, beat);
         let bad = |why: u64| {
             sums.bad[why as usize].fetch_min(*position as u32, Relaxed);
         };
@@ -155,7 +172,7 @@ pub(super) fn add_all(
         if most > MOST_PATHS {
             bad(TOO_MANY);
         } else {
-            space.settle(question, is_target, source, sums);
+            space.settle((question, is_target), source, sums, beat);
         }
         space.clear();
         deepest
