@@ -31,6 +31,11 @@ impl Batches {
         Batches { count, how, next: AtomicUsize::new(0) }
     }
 
+    /// Whether each replica works on some alone.
+    pub fn are_dealt(&self) -> bool {
+        !matches!(self.how, Dealt::All)
+    }
+
     /// Before a run; by any replica.
     pub fn reset(&self) {
         self.next.store(0, Relaxed);
@@ -38,15 +43,18 @@ impl Batches {
 
     /// Those of a replica, each when it comes to it.
     pub fn of(&self, r: &Replica) -> impl Iterator<Item = usize> + use<'_> {
-        let (rank, world) = (r.rank(), r.world());
-        (0..).map_while(move |done| {
-            let batch = match self.how {
-                Dealt::All => done,
-                Dealt::InTurn => rank + done * world,
-                Dealt::AsTheyCome => self.next.fetch_add(1, Relaxed),
-            };
-            (batch < self.count).then_some(batch)
-        })
+        let mut in_turn = self.in_turn(r);
+        let taken = move || match self.how {
+            Dealt::All | Dealt::InTurn => in_turn.next(),
+            Dealt::AsTheyCome => Some(self.next.fetch_add(1, Relaxed)),
+        };
+        std::iter::from_fn(taken).take_while(|batch| *batch < self.count)
+    }
+
+    /// Those of a replica's turn, for one that begins all of them at once.
+    pub fn in_turn(&self, r: &Replica) -> impl Iterator<Item = usize> + use<> {
+        let (first, each) = if self.are_dealt() { (r.rank(), r.world()) } else { (0, 1) };
+        (first..self.count).step_by(each)
     }
 }
 
@@ -64,11 +72,18 @@ mod tests {
             let batches = Arc::new(Batches::new(&fleet, 40, dealt));
             for _ in 0..2 {
                 batches.reset();
-                let shared = batches.clone();
-                let own = fleet.run(move |r| Ok(shared.of(r).collect::<Vec<_>>())).unwrap();
-                let mut all = own.concat();
-                all.sort_unstable();
-                assert_eq!(all, (0..40 * times).map(|i| i / times).collect::<Vec<_>>());
+                for in_turn in [false, true] {
+                    let shared = batches.clone();
+                    let own = fleet.run(move |r| {
+                        Ok(match in_turn {
+                            true => shared.in_turn(r).collect::<Vec<_>>(),
+                            false => shared.of(r).collect(),
+                        })
+                    });
+                    let mut all = own.unwrap().concat();
+                    all.sort_unstable();
+                    assert_eq!(all, (0..40 * times).map(|i| i / times).collect::<Vec<_>>());
+                }
             }
         }
     }

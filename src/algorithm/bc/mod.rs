@@ -37,7 +37,7 @@
 //! levels there (`kernels/tiles/tile_paths.cu`): once a search by tiles has found the level of every node, a node's sigma is
 //! computed as soon as those of its neighbours are known, and so is c. Sources follow one another.
 //!
-//! **By weight.** Sources follow one another, and nodes go in the order in which their paths come together (`by_weight.rs`).
+//! **By weight.** Sources follow one another, and nodes go in the order in which their paths come together (`by_weight/`).
 //!
 //! **Arrays.** `scores: [2, active] f64, replicated, SUM`, equal without a merge where levels are cut. For cut levels
 //! `entries: [active] u64` (mask << 32 | label) and `values: [active, lanes]`, replicated, GATHER. sigma, c and delta are
@@ -148,7 +148,8 @@ impl Targets {
 ///
 /// # Errors
 /// [`crate::Error::Input`] for options out of range, for sources that the graph does not have or that come twice, for
-/// a source with more than 2^1000 shortest paths to a node, and, `weighted`, for a weight of 0 or one that is lost in a sum; [`crate::Error::Fault`] when a replica fails;
+/// a source with more than 2^1000 shortest paths to a node, and, `weighted`, for a weight of 0 or one that is lost in a sum;
+/// [`crate::Error::Fault`] when a replica fails;
 /// [`crate::Error::Verify`] when `compare` finds answers that differ.
 pub fn bc(fleet: &Fleet, graph: &Prepared, config: &BcConfig) -> Result<Betweenness> {
     run::<Bc>(fleet, graph, config)

@@ -267,10 +267,10 @@ impl Asked<'_> {
             return self.summed(How::Copies(copied));
         }
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
-        let (sources, dealt) = (query.start.clone(), self.is_dealt());
-        let batches = Batches::new(fleet, sources.len().div_ceil(lanes::LANES), dealt);
+        let sources = query.start.clone();
+        let batches = self.batches(lanes::LANES);
         let program =
-            move |r: &mut _| program::program(r, &rows, &config, (&sources, &batches, dealt), &run);
+            move |r: &mut _| program::program(r, &rows, &config, (&sources, &batches), &run);
         Ok(self.found(fleet.run(program)?, LEVELS))
     }
 
@@ -311,14 +311,13 @@ impl Asked<'_> {
     fn summed(&self, how: How) -> Result<Found> {
         let Asked { fleet, query, run, .. } = self;
         let (scales, run) = (Scales::new(&how, &query.graph)?, (*run).clone());
-        let (sources, dealt) = (query.start.clone(), self.is_dealt());
+        let sources = query.start.clone();
         let double = how.is_double();
         let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
         let within = query.config.within.unwrap_or(f64::MAX);
         let asked = (scales, within, self.least);
-        let batches = Batches::new(fleet, sources.len().div_ceil(how.at_once()), dealt);
-        let program =
-            move |r: &mut _| sums::program(r, (&how, asked), (&sources, &batches, dealt), &run);
+        let batches = self.batches(how.at_once());
+        let program = move |r: &mut _| sums::program(r, (&how, asked), (&sources, &batches), &run);
         Ok(Found { double, ..self.found(fleet.run(program)?, strategy) })
     }
 
@@ -340,8 +339,10 @@ impl Asked<'_> {
         (self.query.start.len(), parts(self.fleet.world(), self.run))
     }
 
-    fn is_dealt(&self) -> bool {
-        is_dealt(self.fleet, self.run)
+    /// Of at most so many sources.
+    fn batches(&self, at_once: usize) -> Batches {
+        let count = self.query.start.len().div_ceil(at_once);
+        Batches::new(self.fleet, count, is_dealt(self.fleet, self.run))
     }
 }
 

@@ -10,18 +10,18 @@ use crate::error::Result;
 use crate::fleet::Replica;
 use crate::layout::Resident;
 
-/// The program of one replica. `dealt`: it has some of the `batches` of sources, else all.
+/// The program of one replica, which works on its `batches` of sources.
 pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &ClosenessConfig,
-    (sources, batches, dealt): (&[u32], &Batches, bool),
+    (sources, batches): (&[u32], &Batches),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let backward = config.mode == ClosenessMode::Out;
     // No path has as many arcs as 32 bits count.
     let limit = config.within.map_or(u32::MAX, |within| within as u32);
-    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, batches, limit, dealt };
+    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, batches, limit };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
@@ -43,7 +43,6 @@ struct Driver<'a> {
     batches: &'a Batches,
     /// The last level that counts.
     limit: u32,
-    dealt: bool,
 }
 
 impl Run for Driver<'_> {
@@ -61,7 +60,7 @@ impl Run for Driver<'_> {
             let sources = batch * LANES..self.lanes.sources.len().min((batch + 1) * LANES);
             self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
-        if !self.dealt {
+        if !self.batches.are_dealt() {
             return Ok(());
         }
         let State { far, harmonic, reached, farthest, .. } = &mut self.lanes.state;

@@ -265,12 +265,12 @@ impl How {
     }
 }
 
-/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. `dealt`: it has some of the
-/// `batches` of sources, else all.
+/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. It works on its
+/// `batches` of sources.
 pub(super) fn program(
     r: &mut Replica,
     (how, (scales, within, least)): (&How, (Scales, f64, bool)),
-    (sources, batches, dealt): (&[u32], &Batches, bool),
+    (sources, batches): (&[u32], &Batches),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let layout = &how.graph().layout;
@@ -296,7 +296,7 @@ pub(super) fn program(
         false => Some(near()),
     };
     let mut driver =
-        Driver { way, labels, batches, nodes, at_once, scales, within, state, adds, near, dealt };
+        Driver { way, labels, batches, nodes, at_once, scales, within, state, adds, near };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, nearest, .. } = driver.state;
     ReplicaAnswer::new(measured, || {
@@ -330,6 +330,25 @@ enum Way<'a> {
     OneByOne(Alone<'a>),
 }
 
+impl Way<'_> {
+    /// `args`, and the distances by weight from the last `count` sources.
+    fn found<'b>(&'b self, args: Args<'b>, count: u64) -> Args<'b> {
+        let lanes = |args: Args<'b>, shift: u32| {
+            args.scalar("count", count).scalar("shift", u64::from(shift))
+        };
+        match self {
+            Way::Copies(copies) => {
+                let args = args.reads_bits("dist", copies.distances(), Dtype::F32);
+                lanes(args, copies.shift())
+            }
+            Way::OneByOne(alone) => match alone.reached() {
+                Reached::F32(dist) => lanes(args.reads("dist", dist), 0),
+                Reached::F64(dist) => args.reads("dist", dist),
+            },
+        }
+    }
+}
+
 /// One run, to be repeated.
 struct Driver<'a> {
     way: Way<'a>,
@@ -346,7 +365,6 @@ struct Driver<'a> {
     adds: Lambda<()>,
     /// Where the least distance is wanted.
     near: Option<Lambda<()>>,
-    dealt: bool,
 }
 
 impl Run for Driver<'_> {
@@ -381,7 +399,7 @@ impl Run for Driver<'_> {
             operators((r, log, "step add"), |r| self.add(r, sources, self.nodes))?;
             log.book("step add", (0, 0), (0, 0), "none");
         }
-        if !self.dealt {
+        if !self.batches.are_dealt() {
             return Ok(());
         }
         let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
@@ -422,42 +440,17 @@ impl Driver<'_> {
                 .scalar("count", count)
                 .scalar("shift", u64::from(copies.shift()))
                 .scalar("unit", harmonic_unit),
-            way => {
-                let args = args
-                    .scalar("nodes", self.nodes as u64)
-                    .reads("sources", labels)
-                    .scalar("first", first)
-                    .scalar("far_unit", far_unit)
-                    .scalar("harmonic_unit", harmonic_unit);
-                match way {
-                    Way::Copies(copies) => args
-                        .reads_bits("dist", copies.distances(), Dtype::F32)
-                        .scalar("count", count)
-                        .scalar("shift", u64::from(copies.shift())),
-                    Way::OneByOne(alone) => match alone.reached() {
-                        Reached::F32(dist) => {
-                            args.reads("dist", dist).scalar("count", count).scalar("shift", 0_u64)
-                        }
-                        Reached::F64(dist) => args.reads("dist", dist),
-                    },
-                }
-            }
+            way => way
+                .found(args, count)
+                .scalar("nodes", self.nodes as u64)
+                .reads("sources", labels)
+                .scalar("first", first)
+                .scalar("far_unit", far_unit)
+                .scalar("harmonic_unit", harmonic_unit),
         };
         r.for_all("add", over, &self.adds, args)?;
         let Some(near) = &self.near else { return Ok(()) };
-        let args = Args::new().writes("nearest", nearest);
-        let args = match &self.way {
-            Way::Copies(copies) => args
-                .reads_bits("dist", copies.distances(), Dtype::F32)
-                .scalar("count", count)
-                .scalar("shift", u64::from(copies.shift())),
-            Way::OneByOne(alone) => match alone.reached() {
-                Reached::F32(dist) => {
-                    args.reads("dist", dist).scalar("count", count).scalar("shift", 0_u64)
-                }
-                Reached::F64(dist) => args.reads("dist", dist),
-            },
-        };
+        let args = self.way.found(Args::new().writes("nearest", nearest), count);
         r.for_all("near", over, near, args)
     }
 }

@@ -87,7 +87,6 @@ struct Question {
     grids: Grids,
     /// Hosts take a source a thread.
     by_threads: bool,
-    dealt: bool,
     /// Sources, one each.
     batches: Batches,
     run: RunOptions,
@@ -137,7 +136,6 @@ pub(super) fn solve(
             limit: if double { least / f64::EPSILON } else { WHOLE.into() },
             grids: Grids::new(all.nodes(), sources.len()),
             by_threads,
-            dealt: is_dealt(fleet, run),
             batches: Batches::new(fleet, sources.len(), is_dealt(fleet, run)),
             run: run.clone(),
         };
@@ -243,12 +241,12 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let Question { sources, dealt, by_threads, .. } = self.question;
+        let Question { sources, batches, by_threads, .. } = self.question;
         match by_threads {
             true => self.threads(r, log)?,
             false => self.rounds(r, log)?,
         }
-        if !*dealt {
+        if !batches.are_dealt() {
             return Ok(());
         }
         let State { scores, reached, bad, .. } = &mut self.state;
@@ -269,8 +267,7 @@ impl Driver<'_> {
     /// The replica's sources, each by a thread of the host.
     fn threads(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         let Driver { question, state, .. } = self;
-        let (first, step) = if question.dealt { (r.rank(), r.world()) } else { (0, 1) };
-        let own: Vec<usize> = (first..question.sources.len()).step_by(step).collect();
+        let own: Vec<usize> = question.batches.in_turn(r).collect();
         let (place, rank) = (r.rendezvous().clone(), r.rank());
         self.depth = operators((r, log, "step searches"), |r| {
             let State { scores, reached, bad, targets, .. } = state;
