@@ -167,8 +167,22 @@ runs_of() {
     esac
 }
 
+# Judges kill $at: a run with $options, begun at $began, ended with $rc. It should have written what $1 has.
+judge() {
+    local late=$(($(since "$began") - 2 * took))
+    if [ "$late" -gt "$worst" ]; then worst=$late; fi
+    if grep -q lost "$scratch/said"; then lost=$((lost + 1)); fi
+    if [ "$rc" -ne 0 ]; then
+        wrong "kill $at, $options: exit code $rc"
+    elif ! cmp -s "$1" "$scratch/several.csv"; then
+        wrong "kill $at, $options: another answer"
+    elif [ "$late" -gt 5000 ]; then
+        wrong "kill $at, $options: $late ms more than two runs"
+    fi
+}
+
 kills() {
-    local at world workload options began took pid children child victims lost=0 worst=0 late rc
+    local at world workload options began took pid children child victims lost=0 worst=0 rc
     local -A alone
     trap 'kills_so_far; exit 1' TERM
     for ((at = 0; at < count; at++)); do
@@ -205,16 +219,7 @@ kills() {
         done
         rc=0
         wait "$pid" || rc=$?
-        late=$(($(since "$began") - 2 * took))
-        if [ "$late" -gt "$worst" ]; then worst=$late; fi
-        if grep -q lost "$scratch/said"; then lost=$((lost + 1)); fi
-        if [ "$rc" -ne 0 ]; then
-            wrong "kill $at, $options: exit code $rc"
-        elif ! cmp -s "$scratch/$workload.$devices.csv" "$scratch/several.csv"; then
-            wrong "kill $at, $options: another answer"
-        elif [ "$late" -gt 5000 ]; then
-            wrong "kill $at, $options: $late ms more than two runs"
-        fi
+        judge "$scratch/$workload.$devices.csv"
         for child in $children; do
             if [ -d "/proc/$child" ] && ! grep -q ') Z' "/proc/$child/stat"; then wrong "kill $at: process $child is left"; fi
         done
@@ -246,7 +251,7 @@ two_hosts() {
 }
 
 host_kills() {
-    local at workload options port=21000 began took late lost=0 worst=0 rc victim
+    local at workload options port=21000 began took lost=0 worst=0 rc victim
     local -A alone
     if [ "$gpus" -lt 2 ]; then die "host-kills needs two GPUs; this machine has $gpus"; fi
     lists=(cuda:0x2)
@@ -271,18 +276,8 @@ host_kills() {
         began=$(date +%s%N)
         victim=$((RANDOM % 4 > 0)) # the first of the two now and then
         two_hosts "$options" "$(awk "BEGIN { print 0.2 + ($took / 1000 - 0.2) * $RANDOM / 32768 }")" "$victim"
-        late=$(($(since "$began") - 2 * took))
-        if [ "$late" -gt "$worst" ]; then worst=$late; fi
-        if grep -q lost "$scratch/said"; then lost=$((lost + 1)); fi
-        if [ "$victim" = 0 ] && [ "$rc" -ne 0 ] && [ "$(grep -c '^error: ' "$scratch/said-1")" = 1 ]; then
-            continue
-        elif [ "$rc" -ne 0 ]; then
-            wrong "kill $at, $options: exit code $rc"
-        elif ! cmp -s "$scratch/$workload.csv" "$scratch/several.csv"; then
-            wrong "kill $at, $options: another answer"
-        elif [ "$late" -gt 5000 ]; then
-            wrong "kill $at, $options: $late ms more than two runs"
-        fi
+        if [ "$victim" = 0 ] && [ "$rc" -ne 0 ] && [ "$(grep -c '^error: ' "$scratch/said-1")" = 1 ]; then continue; fi
+        judge "$scratch/$workload.csv"
     done
     kills_so_far
 }

@@ -11,8 +11,13 @@ import pytest
 ig = pytest.importorskip("igraph")
 
 DATA = pathlib.Path(__file__).parents[3] / "shared/data"
-REAL = ["social/facebook_combined.txt.gz", "social/wiki-Vote.txt.gz", "social/email-Enron.txt.gz", "social/loc-brightkite.mtx.gz"]
-REAL.append("social/soc-Slashdot0902.mtx.gz")
+REAL = [
+    "social/facebook_combined.txt.gz",
+    "social/wiki-Vote.txt.gz",
+    "social/email-Enron.txt.gz",
+    "social/loc-brightkite.mtx.gz",
+    "social/soc-Slashdot0902.mtx.gz",
+]
 
 
 def drawn(seed):
