@@ -167,8 +167,8 @@ fn accounts(gpus: &[u32], own: Range<usize>, limit: Option<u64>) -> Vec<Arc<Acco
     own.iter().map(|gpu| by_gpu.entry(*gpu).or_insert_with(|| new(*gpu)).clone()).collect()
 }
 
-/// The collective that `--collective` means on these devices. Those that are left where others are `lost` take another if it is none for
-/// them: one host is left of several, say.
+/// The collective that `--collective` means on these devices. If processes are `lost`, a named collective that those left cannot use gives
+/// way to `auto`: one host is left of several, say.
 fn chosen(
     kind: CollectiveKind,
     (places, gpus): (&Places, &Gpus),

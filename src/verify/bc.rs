@@ -2,8 +2,9 @@
 //!
 //! For a source s, with g(s, t) shortest paths to t, of which g(s, t | v) lead through v, the dependency of s
 //! on v is the sum over reached t != s of g(s, t | v) / g(s, t): v is neither s nor t, unless endpoints count,
-//! and then each of the two gets 1. Every arc has length 1, or its weight, which is above 0; self loops lie on no shortest path; parallel
-//! arcs are one, the lightest. By weight lengths are equal if the sums in f64 from s on are. The raw score of v sums this over the sources. Where targets are named, t is one of them.
+//! and then each of the two gets 1. Every arc has length 1; by weight, it has that of its weight, which is above 0, and two paths are
+//! equally long if their sums in f64 are, added up from s on. Self loops lie on no shortest path; parallel arcs are one, the lightest.
+//! The raw score of v sums this over the sources. Where targets are named, t is one of them.
 //!
 //! Scores are raw scores scaled as networkx 3.6.1 does (`betweenness_centrality(G, k)`, `_rescale`). With n
 //! nodes, k sources, N = n if endpoints count and N = n - 1 otherwise, and c = 2 if every arc has its reverse
@@ -102,8 +103,8 @@ pub struct BetweennessCheck {
 /// # Errors
 ///
 /// [`Error::Verify`] names the wrong node of the lowest input id, its score and the score that belongs there,
-/// or both sums. [`Error::Input`] for a weight of 0 where paths go by weight, when there is no source, one twice or one that is no node, for such targets, for targets where
-/// endpoints count, or for a tolerance that is none.
+/// or both sums. [`Error::Input`] when there is no source, one twice or one that is no node; for such targets, and for targets
+/// where endpoints count; for a weight of 0, by weight; and for a tolerance that is none.
 pub fn bc(
     graph: &Graph,
     scores: &[f64],

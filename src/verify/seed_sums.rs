@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 /// Nodes and arcs that are looked at, at most: half a minute on two cores.
 const MOST: u64 = 1 << 30;
-/// Nodes that have terms together: no more take memory at once.
+/// Distances that are held at once, at most.
 const TOGETHER: u64 = 1 << 28;
 /// How far a sum may be off, relative to it.
 const TOLERANCE: f64 = 1e-9;
@@ -25,7 +25,7 @@ pub struct SeedSumsFound<'a> {
 }
 
 /// Certifies sums of distances of this width. Returns how many seeds were searched from: all, if that takes at most half a minute;
-/// else no sum is below what these give.
+/// else it is only certain that no sum is below what these give.
 ///
 /// # Errors
 /// [`Error::Verify`] names the wrong node of the lowest input id, what was found and what is right.

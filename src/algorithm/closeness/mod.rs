@@ -18,15 +18,15 @@
 //! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
 //! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
 //!
-//! **Replicas.** A replica that has done a batch of sources takes the next (of several processes each has those of its turn), and searches by
-//! itself. At the end what they have added up is
-//! summed: whole numbers of a fixed unit and of its parts, so that the bits are the same on any number of replicas. With `--merge
-//! redundant` each searches from all sources.
+//! **Replicas.** A replica that has finished a batch of sources takes the next, and searches by itself. In several processes batches are
+//! dealt in turn instead. At the end what replicas have added up is summed: whole numbers of a fixed unit and of its parts, so that the
+//! bits are the same on any number of replicas. With `--merge redundant` each searches from all sources.
 //!
 //! **Arrays.** `seen, visit, next: [n, 4] u64`, `work, past: [516] u64` (counters, and the sources that reach anybody) and the set of
 //! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
 //! SUM; `farthest: [n] u32`, replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, harmonic: [4, n] u64`
-//! (words of a sum) and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX.
+//! (words of a sum) and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX; for
+//! `vn`, `nearest: [n] f64`, replicated, MIN.
 //!
 //! **Source.** Wasserman, Faust, "Social network analysis", 1994, 5.2 (closeness of
 //! disconnected graphs); Boldi, Vigna, "Axioms for centrality", Internet Mathematics 10, 2014 (harmonic); Eppstein, Wang, "Fast
