@@ -4,7 +4,7 @@ use crate::common;
 
 use hivegraph::device::{KERNELS, KernelSource, compile, probe};
 use hivegraph::prelude::*;
-use rayon::prelude::*;
+use std::process::{Command, Stdio};
 
 /// Architecture of H100 and H200: all forms of all kernels.
 const MAIN: &str = "sm_90";
@@ -18,6 +18,11 @@ const FAST: &str = "--Ofast-compile=max";
 const OTHERS: [&str; 3] = ["sm_75", "sm_86", "sm_120"];
 /// That of Volta, which NVRTC 13 does not know. An NVRTC that does is asked for it alone.
 const OLDER: [&str; 1] = ["sm_70"];
+
+fn others() -> &'static [&'static str] {
+    let version = probe().nvrtc.version.unwrap_or_default();
+    if version.starts_with("12.") { &OLDER } else { &OTHERS }
+}
 
 #[lambda]
 fn touch(g: GraphView, v: u32, x: Writes<f64>, y: Writes<f32>, z: Writes<u64>, s: Writes<NodeSet>) {
@@ -43,6 +48,28 @@ fn compiles(source: &KernelSource, options: &[&str], arch: &str) {
     assert!(cubin.starts_with(b"\x7fELF"), "{} for {arch} is no cubin", source.name);
 }
 
+/// Has `all` compiled by as many processes as there are cores, each of which is this `test` and takes a part: NVRTC compiles one text at a
+/// time in a process.
+fn in_parts<T: Copy>(test: &str, all: &[T], compiles: impl Fn(T)) {
+    const PART: &str = "HIVE_COMPILE_PART";
+    if let Ok(part) = std::env::var(PART) {
+        let [part, parts] = [0, 1].map(|at| part.split('/').nth(at).unwrap().parse().unwrap());
+        return all.iter().skip(part).step_by(parts).for_each(|one| compiles(*one));
+    }
+    let parts = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(16));
+    let start = |part| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([test, "--exact"]).env(PART, format!("{part}/{parts}"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for process in (0..parts).map(start).collect::<Vec<_>>() {
+        let ended = process.wait_with_output().unwrap();
+        let [said, error] =
+            [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
+        assert!(ended.status.success() && said.contains("1 passed"), "{said}{error}");
+    }
+}
+
 #[test]
 fn every_kernel_compiles_in_every_form() {
     if !common::has_nvrtc("kernels") {
@@ -53,11 +80,11 @@ fn every_kernel_compiles_in_every_form() {
     let all: Vec<_> = forms
         .flat_map(|(source, (number, options))| {
             let others = if number == 0 { &FIRST[..] } else { &[] };
-            std::iter::once(&MAIN).chain(others).map(move |arch| (source, options, *arch))
+            std::iter::once(&MAIN).chain(others).map(move |arch| (source, *options, *arch))
         })
         .collect();
-    // Hundreds of them: on all cores.
-    all.into_par_iter().for_each(|(source, options, arch)| compiles(source, options, arch));
+    let compiles = |(source, options, arch)| compiles(source, options, arch);
+    in_parts("kernels::every_kernel_compiles_in_every_form", &all, compiles);
 }
 
 #[test]
@@ -65,16 +92,21 @@ fn every_kernel_compiles_for_other_gpus() {
     if !common::has_nvrtc("kernels") {
         return;
     }
-    let version = probe().nvrtc.version.unwrap_or_default();
-    let others = if version.starts_with("12.") { &OLDER[..] } else { &OTHERS[..] };
     let all: Vec<_> =
-        KERNELS.iter().flat_map(|of| others.iter().map(move |arch| (of, arch))).collect();
-    for arch in others {
-        touch().compile(arch).unwrap();
-        reach().compile(arch).unwrap();
-    }
-    all.into_par_iter().for_each(|(source, arch)| {
+        KERNELS.iter().flat_map(|of| others().iter().map(move |arch| (of, arch))).collect();
+    in_parts("kernels::every_kernel_compiles_for_other_gpus", &all, |(source, arch)| {
         let form = source.variants.first().copied().unwrap_or_default();
         compiles(source, form, arch);
     });
+}
+
+#[test]
+fn lambdas_compile_for_other_gpus() {
+    if !common::has_nvrtc("lambdas") {
+        return;
+    }
+    for arch in others() {
+        touch().compile(arch).unwrap();
+        reach().compile(arch).unwrap();
+    }
 }
