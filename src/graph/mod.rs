@@ -428,8 +428,8 @@ impl Graph {
         self.weights.as_ref().map_or(Ok(()), Array::load)
     }
 
-    /// Whether columns are on the host.
-    pub(crate) fn is_on_host(&self) -> bool {
+    /// Whether the host holds the columns: those of a graph that GPUs made come when they are asked for.
+    pub fn is_on_host(&self) -> bool {
         self.columns.is_here()
     }
 

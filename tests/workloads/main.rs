@@ -13,6 +13,7 @@ mod contract;
 mod distances;
 mod filter;
 mod geo;
+mod job;
 mod katz;
 mod kcore;
 mod lcc;
