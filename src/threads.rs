@@ -6,6 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+/// The body of a parallel loop within a function of many types. So the loop, which is dozens of functions of rayon's, is compiled once
+/// for a type of items, and not once for each closure.
+pub(crate) type Body<'a, Item, Made = ()> = &'a (dyn Fn(Item) -> Made + Sync);
+
+/// The same where each thread has something of its own.
+pub(crate) type BodyWith<'a, Own, Item> = &'a (dyn Fn(&mut Own, Item) + Sync);
+
 /// Starts a thread of this name.
 ///
 /// # Errors

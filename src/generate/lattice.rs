@@ -65,7 +65,7 @@ impl Recipe for Lattice {
 
     fn csr(&self) -> Csr {
         let blocks = rows::blocks(self.rows * self.cols);
-        let csr = build::by_rows(&blocks, false, |v, out| self.row(v as u64, out));
+        let csr = build::by_rows(&blocks, false, &|v, out| self.row(v as u64, out));
         rows::with_pair_weights(csr, self.seed)
     }
 }

@@ -84,7 +84,7 @@ impl Recipe for Road {
 
     fn csr(&self) -> Csr {
         let map = Map::new(self);
-        build::by_rows(&rows::blocks(self.rows * self.cols), true, |v, out| map.row(v as u64, out))
+        build::by_rows(&rows::blocks(self.rows * self.cols), true, &|v, out| map.row(v as u64, out))
     }
 }
 

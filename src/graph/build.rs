@@ -9,6 +9,7 @@
 //! and weights; these take the place that the buckets give back. Groups live in anonymous maps rather than
 //! on the heap, so that what is freed is the system's again.
 
+use crate::threads::BodyWith;
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -151,21 +152,21 @@ fn build_packed<P: Packed, S: Send, I: Iterator<Item = Entry>>(
     entries: impl Fn(usize, S) -> I + Sync,
 ) -> Csr {
     let buckets = Buckets::<P>::new(nodes, arcs);
-    parts.into_par_iter().enumerate().for_each_init(Scratch::default, |scratch, (i, part)| {
+    let take: BodyWith<Scratch<P>, (usize, S)> = &|scratch, (i, part)| {
         scratch.arcs.clear();
         entries(i, part).for_each(|entry| scratch.arcs.push(P::pack(entry)));
         buckets.take(i, scratch);
-    });
+    };
+    parts.into_par_iter().enumerate().for_each_init(Scratch::default, take);
     buckets.settle(nodes, keep)
 }
 
+/// Appends what arcs leave a row: (neighbour, weight).
+type Row<'a> = &'a (dyn Fn(usize, &mut Vec<(u32, f32)>) + Sync);
+
 /// The CSR whose row v is what `row(v, out)` appends, (neighbour, weight) in rising order; called twice a row, so that
 /// nothing but the CSR takes memory. `blocks` are all rows, cut into tasks.
-pub(crate) fn by_rows(
-    blocks: &[Range<usize>],
-    weighted: bool,
-    row: impl Fn(usize, &mut Vec<(u32, f32)>) + Sync,
-) -> Csr {
+pub(crate) fn by_rows(blocks: &[Range<usize>], weighted: bool, row: Row<'_>) -> Csr {
     let mut offsets = vec![0u64; blocks.last().map_or(0, |rows| rows.end) + 1];
     let degrees = split_lengths(&mut offsets[1..], blocks.iter().map(Range::len));
     degrees.into_par_iter().zip(blocks).for_each_init(Vec::new, |arcs, (degrees, rows)| {
@@ -188,7 +189,7 @@ pub(crate) fn with_offsets(
     offsets: Vec<u64>,
     blocks: &[Range<usize>],
     weighted: bool,
-    row: impl Fn(usize, &mut Vec<(u32, f32)>) + Sync,
+    row: Row<'_>,
 ) -> Csr {
     let total = offsets.last().map_or(0, |total| *total as usize);
     let (mut columns, mut weights) = (vec![0u32; total], vec![0f32; usize::from(weighted) * total]);

@@ -3,6 +3,7 @@
 use super::array::Array;
 use super::{Graph, MAX_NODES};
 use crate::error::{Error, Result};
+use crate::threads::Body;
 use rayon::prelude::*;
 
 /// Refuses 0 nodes and more than [`MAX_NODES`].
@@ -68,7 +69,8 @@ const BLOCK: usize = 1 << 15;
 
 /// Where the first value is that is `wrong`.
 pub(crate) fn first<T: Sync>(values: &[T], wrong: impl Fn(&T) -> bool + Sync) -> Option<usize> {
-    let any = |block: &[T]| block.iter().fold(false, |found, value| found | wrong(value));
+    let any: Body<&[T], bool> =
+        &|block| block.iter().fold(false, |found, value| found | wrong(value));
     let block = values.par_chunks(BLOCK).position_first(any)?;
     let within = values[block * BLOCK..].iter().position(&wrong)?;
     Some(block * BLOCK + within)

@@ -114,7 +114,7 @@ impl Graph {
             (Symmetrize::Keep, Repeated::Summed) => Rule::Sum,
             _ => Rule::Least,
         };
-        let csr = build::by_rows(&self.row_blocks(), self.weights.is_some(), |u, out| {
+        let csr = build::by_rows(&self.row_blocks(), self.weights.is_some(), &|u, out| {
             let mut sum = 0f64;
             let other = back.neighbors(u).filter(|(v, _)| union || *v as usize != u);
             let (mut own, mut other) = (self.neighbors(u).peekable(), other.peekable());
@@ -186,7 +186,7 @@ impl Graph {
         inside.iter().enumerate().for_each(|(new, old)| label[*old as usize] = new as u32);
         // Arcs do not leave a component: whole rows are taken over, in order.
         let blocks = build::blocks(inside.len(), ROWS);
-        let csr = build::by_rows(&blocks, self.weights.is_some(), |v, out| {
+        let csr = build::by_rows(&blocks, self.weights.is_some(), &|v, out| {
             let row = self.neighbors(inside[v] as usize);
             out.extend(row.map(|(v, weight)| (label[v as usize], weight)));
         });
@@ -244,7 +244,7 @@ impl Graph {
             Some(*end)
         }));
         let blocks = row_blocks(&offsets);
-        let csr = build::with_offsets(offsets, &blocks, self.weights.is_some(), |v, row| {
+        let csr = build::with_offsets(offsets, &blocks, self.weights.is_some(), &|v, row| {
             let old = self.neighbors(order[v] as usize);
             row.extend(old.map(|(v, weight)| (label[v as usize], weight)));
             row.sort_unstable_by(&before);

@@ -1,7 +1,9 @@
 //! What the binary formats share: arrays of numbers, converted in parallel.
 
 use super::text;
+use crate::graph::check::first;
 use crate::graph::options::FileWeights;
+use crate::threads::Body;
 use rayon::prelude::*;
 
 /// Numbers that one task converts.
@@ -13,11 +15,12 @@ pub(super) fn numbers<const SIZE: usize, T: Copy + Default + Send>(
     convert: impl Fn([u8; SIZE]) -> T + Sync,
 ) -> Vec<T> {
     let mut out = vec![T::default(); bytes.len() / SIZE];
-    out.par_chunks_mut(BLOCK).zip(bytes.par_chunks(BLOCK * SIZE)).for_each(|(out, bytes)| {
+    let block: Body<(&mut [T], &[u8])> = &|(out, bytes)| {
         for (number, word) in out.iter_mut().zip(bytes.as_chunks::<SIZE>().0) {
             *number = convert(*word);
         }
-    });
+    };
+    out.par_chunks_mut(BLOCK).zip(bytes.par_chunks(BLOCK * SIZE)).for_each(block);
     out
 }
 
@@ -64,7 +67,7 @@ pub(super) fn weights<const SIZE: usize, N: Number>(
 ) -> Result<Vec<f32>, String> {
     let words = bytes.as_chunks::<SIZE>().0;
     let odd = |word: &[u8; SIZE]| wanted == FileWeights::Exact && convert(*word).rounds();
-    match words.par_iter().position_first(odd) {
+    match first(words, odd) {
         Some(arc) => Err(format!("arc {arc}: {}", text::rounds(&convert(words[arc]).to_string()))),
         None => Ok(numbers(bytes, |word| convert(word).narrowed())),
     }

@@ -5,6 +5,7 @@ use super::output::{ResultFormat, write_atomically};
 use super::rows::{push_id, push_value};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::threads::Body;
 use rayon::prelude::*;
 use std::fmt::{Display, LowerExp};
 use std::io::{self, ErrorKind, Write};
@@ -383,16 +384,15 @@ impl Rows<'_> {
     ) -> io::Result<()> {
         for begin in (0..self.n).step_by(ROWS * TASKS) {
             let tasks = (self.n - begin).div_ceil(ROWS).min(TASKS);
-            let texts: Vec<Vec<u8>> = (0..tasks)
-                .into_par_iter()
-                .map(|task| {
-                    let first = begin + task * ROWS;
-                    let mut text = Vec::with_capacity(ROWS * 24);
-                    let mut places = first..self.n.min(first + ROWS);
-                    places.try_for_each(|place| row(self.row(place), &mut text))?;
-                    Ok(text)
-                })
-                .collect::<io::Result<_>>()?;
+            let task: Body<usize, io::Result<Vec<u8>>> = &|task| {
+                let first = begin + task * ROWS;
+                let mut text = Vec::with_capacity(ROWS * 24);
+                let mut places = first..self.n.min(first + ROWS);
+                places.try_for_each(|place| row(self.row(place), &mut text))?;
+                Ok(text)
+            };
+            let texts: Vec<Vec<u8>> =
+                (0..tasks).into_par_iter().map(task).collect::<io::Result<_>>()?;
             texts.iter().try_for_each(|text| out.write_all(text))?;
         }
         Ok(())

@@ -378,7 +378,10 @@ fn put(
     add(&mut sections, NAME_ENDS, texts.map(|texts| texts.0));
     add(&mut sections, NAMES, texts.map(|texts| texts.1));
 
-    let sums: Vec<u64> = sections.par_iter().map(|(_, _, content)| xxh3_64(content)).collect();
+    fn sum((_, _, content): &(u32, usize, &[u8])) -> u64 {
+        xxh3_64(content)
+    }
+    let sums: Vec<u64> = sections.par_iter().map(sum).collect();
     let bits = graph.known_symmetric().map_or(0u64, |symmetric| if symmetric { 1 } else { 2 });
     let mut head = Vec::with_capacity(HEADER + ENTRY * sections.len());
     head.extend(MAGIC);

@@ -5,6 +5,7 @@ use super::uplink::Uplink;
 use crate::error::Error;
 use crate::graph::options::FileWeights;
 use crate::graph::{ArcList, MAX_NODES};
+use crate::threads::Body;
 use memchr::memchr;
 use rayon::prelude::*;
 use std::fmt::Display;
@@ -64,14 +65,12 @@ pub(super) fn parse_parts<'a, T: Send>(
         cuts.push(end);
     }
     progress::begin(bytes.len() - start);
-    let parts: Vec<_> = cuts
-        .par_windows(2)
-        .map(|cut| {
-            let part = parse(&mut lines(&bytes[..cut[1]], cut[0]));
-            progress::advance(cut[1] - cut[0]);
-            part
-        })
-        .collect();
+    let part: Body<&[usize], Result<T, Fault>> = &|cut| {
+        let part = parse(&mut lines(&bytes[..cut[1]], cut[0]));
+        progress::advance(cut[1] - cut[0]);
+        part
+    };
+    let parts: Vec<_> = cuts.par_windows(2).map(part).collect();
     parts.into_iter().collect()
 }
 

@@ -4,7 +4,9 @@
 use super::{Layout as Choice, PrepareOptions};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::threads::Body;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -452,7 +454,7 @@ pub(super) fn fill<A: Send, B: Copy>(
         jobs.push((first..last, own));
         (rest, first) = (other, last);
     }
-    jobs.into_par_iter().for_each(|(range, mut own)| {
+    let job: Body<(Range<usize>, &mut [A])> = &|(range, mut own)| {
         let mut row = Vec::new();
         for v in range {
             sorted(v, &mut row);
@@ -460,5 +462,6 @@ pub(super) fn fill<A: Send, B: Copy>(
             now.iter_mut().zip(&row).for_each(|(slot, arc)| *slot = store(*arc));
             own = later;
         }
-    });
+    };
+    jobs.into_par_iter().for_each(job);
 }

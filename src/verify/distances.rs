@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hash::mix;
+use crate::threads::Body;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -93,13 +94,13 @@ pub(super) fn looked(
         places.truncate(most);
         places.sort_unstable();
     }
-    let wrong = places.par_iter().map(|place| {
+    let wrong: Body<&usize, Option<String>> = &|place| {
         let source = sources[*place];
         let (at, value, right) = row(source, *place)?;
         let (from, to) = (graph.id(source), graph.id(targets[at]));
         Some(format!("distance from node {from} to node {to} is {value}, and is {right}"))
-    });
-    match wrong.find_first(Option::is_some).flatten() {
+    };
+    match places.par_iter().map(wrong).find_first(Option::is_some).flatten() {
         Some(what) => Err(Error::Verify(what)),
         None => Ok(places.len()),
     }

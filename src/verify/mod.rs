@@ -79,8 +79,12 @@ use rayon::prelude::*;
 
 /// The node of the lowest input id that is `wrong`.
 fn first_by_id(graph: &Graph, wrong: impl Fn(usize) -> bool + Sync + Send) -> Option<usize> {
+    first_of(graph, &|v| wrong(*v))
+}
+
+fn first_of(graph: &Graph, wrong: &(dyn Fn(&usize) -> bool + Sync)) -> Option<usize> {
     let ranks = (0..graph.nodes() as u32).into_par_iter();
-    ranks.map(|rank| graph.ranked(rank) as usize).find_first(|&v| wrong(v))
+    ranks.map(|rank| graph.ranked(rank) as usize).find_first(wrong)
 }
 
 /// Refuses an answer that has not one value a node.

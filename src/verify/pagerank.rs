@@ -31,6 +31,7 @@ mod gpu;
 use super::{first_by_id, one_a_node};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::threads::Body;
 use rayon::prelude::*;
 
 /// Arcs over all iterations up to which they are done again.
@@ -236,9 +237,8 @@ fn worst_node(graph: &Graph, v: usize, (rank, right): (f64, f64), by: &str) -> E
 
 /// The sum of `of(v, values[v])`, in blocks of nodes.
 fn total(values: &[f64], of: impl Fn(usize, f64) -> f64 + Sync) -> f64 {
-    let block = |(i, block): (usize, &[f64])| -> f64 {
-        block.iter().enumerate().map(|(j, &value)| of(i * BLOCK + j, value)).sum()
-    };
+    let block: Body<(usize, &[f64]), f64> =
+        &|(i, block)| block.iter().enumerate().map(|(j, &value)| of(i * BLOCK + j, value)).sum();
     values.par_chunks(BLOCK).enumerate().map(block).collect::<Vec<f64>>().iter().sum()
 }
 

@@ -6,6 +6,7 @@ use super::plan::{Merging, Plan, State, StepResult, StepTask};
 use crate::collective::{Element, cells};
 use crate::device::kernels::pagerank::UNITS;
 use crate::layout::{Columns, RowView, SHORT_ROW, TopologyRows};
+use crate::threads::Body;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -209,7 +210,8 @@ fn add_rows(
             0..=ARCS => added(begin, row, &each),
             _ => {
                 let parts = row.par_chunks(ARCS).enumerate();
-                let part = |(k, part)| added(begin + k * ARCS, part, &each);
+                let part: Body<(usize, &[u32]), f64> =
+                    &|(k, part)| added(begin + k * ARCS, part, &each);
                 parts.map(part).collect::<Vec<f64>>().iter().sum()
             }
         };
@@ -260,10 +262,11 @@ fn cut<'a, T>(mut array: &'a mut [T], tasks: &[usize]) -> Vec<&'a mut [T]> {
 /// Calls `each` for all items, so many a task.
 fn in_tasks(items: Range<usize>, many: usize, beat: Beat<'_>, each: impl Fn(usize) + Sync) {
     let tasks: Vec<usize> = items.clone().step_by(many).collect();
-    tasks.into_par_iter().for_each(|first| {
+    let task: Body<usize> = &|first| {
         beat();
         (first..(first + many).min(items.end)).for_each(&each);
-    });
+    };
+    tasks.into_par_iter().for_each(task);
 }
 
 /// The arrays of an iteration: those that it reads, and those that it writes.

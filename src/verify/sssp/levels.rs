@@ -4,6 +4,7 @@
 //! the level is too small to pay for one, so thousands of thin levels are as cheap as their arcs.
 
 use crate::graph::Graph;
+use crate::threads::Body;
 use rayon::prelude::*;
 
 /// Levels with fewer arcs than this are expanded by the calling thread.
@@ -52,15 +53,12 @@ where
 {
     // Small pieces, because a hub's row outweighs a thousand others.
     let piece = (frontier.len() / (rayon::current_num_threads() * 16)).clamp(1, 1024);
-    let grown: Vec<Vec<u32>> = frontier
-        .par_chunks(piece)
-        .map(|nodes| {
-            let mut next = Vec::new();
-            expand(graph, level, nodes, visit, &mut next);
-            next
-        })
-        .collect();
-    grown.concat()
+    let grow: Body<&[u32], Vec<u32>> = &|nodes| {
+        let mut next = Vec::new();
+        expand(graph, level, nodes, visit, &mut next);
+        next
+    };
+    frontier.par_chunks(piece).map(grow).collect::<Vec<_>>().concat()
 }
 
 fn expand<V>(graph: &Graph, level: u32, nodes: &[u32], visit: &V, next: &mut Vec<u32>)
