@@ -3,10 +3,12 @@
 #
 #   hive-scripts/gpu-check.sh OUT_DIR [WHAT ...]
 #
-# WHAT, default all three:
+# WHAT, default the first three:
 #   tests      every packed test              -> tests.json, tests.log
 #   sanitize   every kernel under memcheck, initcheck, synccheck, racecheck -> sanitize.json, .log
 #   standing   configs/standing.toml          -> standing.json (cells), standing.tar.gz (records)
+#   failing    every call to a GPU fails once -> failing.log; twenty minutes with 32 cores, so that HIVE_FAIL_PART=0/4 to 3/4
+#              take a quarter each
 #   forall     benches/forall.rs: transforms, launches, schemes, compiling -> forall.json
 #   FILE.toml  another sweep                  -> NAME.json, NAME.tar.gz
 # Beside them check.log: the doctor's findings and all tables. Exits 1 when anything failed, after
@@ -24,7 +26,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "gpu-check: $1; use: gpu-check.sh OUT_DIR [tests | sanitize | standing | forall | FILE.toml ...]" >&2
+    echo "gpu-check: $1; use: gpu-check.sh OUT_DIR [tests | sanitize | standing | failing | forall | FILE.toml ...]" >&2
     exit 2
 }
 
@@ -34,7 +36,7 @@ shift
 if [ $# -eq 0 ]; then set -- tests sanitize standing; fi
 for what in "$@"; do
     case $what in
-    tests | sanitize | standing | forall) ;;
+    tests | sanitize | standing | failing | forall) ;;
     *.toml) [ -f "$what" ] || usage "$what is not here" ;;
     *) usage "$what is not understood" ;;
     esac
@@ -261,6 +263,11 @@ for what in "$@"; do
     case $what in
     tests) run_tests ;;
     sanitize) run_sanitizers ;;
+    failing)
+        HIVE_FAILING=$(realpath "$pack/failing/libfailing.so") "$pack/failing/program" every_call_to_a_gpu --nocapture \
+            >"$out/failing.log" 2>&1 </dev/null || failed=1
+        grep -E '^test result|calls failed' "$out/failing.log" | tee -a "$out/check.log" || failed=1
+        ;;
     forall)
         timeout --kill-after=10 300 "$pack/bench/forall" --json "$out/forall.json" | tee -a "$out/check.log" || failed=1
         ;;

@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 
 pack=.gpu
 limit_mib=60
-# `lib` is the crate's own unit tests, those of the collectives among them.
-tests=(lib workloads device fleet verify)
+# `lib` is the crate's own unit tests, those of the collectives among them; of `program` it is calls to a GPU that fail.
+tests=(lib workloads device fleet verify program)
 data=${HIVE_DATA:-../shared/data}
 
 rm -rf "$pack"
@@ -38,6 +38,10 @@ if [ "${1:-}" != --no-tests ]; then
             if [ "$name" = hivegraph ]; then name=lib; fi
             install -s "$test" "$pack/tests/$name"
         done
+    mkdir -p "$pack/failing"
+    mv "$pack/tests/program" "$pack/failing/"
+    "${RUSTC:-rustc}" --edition 2024 --crate-type cdylib -C opt-level=1 -C panic=abort -C strip=symbols \
+        -o "$pack/failing/libfailing.so" tests/failing/shim.rs
 fi
 
 # The benchmark of operators, as it is built for `cargo bench`.
@@ -51,9 +55,9 @@ fi
 count=0
 if [ "${1:-}" != --no-tests ]; then
     count=$(find "$pack/tests" -type f | wc -l)
-    tar -C "$pack" -cf - tests bench | xz --lzma2=preset=3,dict=192MiB >"$pack/tests.tar.xz"
+    tar -C "$pack" -cf - tests failing bench | xz --lzma2=preset=3,dict=192MiB >"$pack/tests.tar.xz"
 fi
-rm -rf "$pack/tests" "$pack/bench"
+rm -rf "$pack/tests" "$pack/failing" "$pack/bench"
 
 copy() { # copy FOLDER FILE...: data that is not there is left out, and said
     local folder=$1 file

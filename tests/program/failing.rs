@@ -54,7 +54,9 @@ impl Walk<'_> {
             "leiden" => "--resolution 0.001",
             _ => "",
         };
-        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+        // That of the machine on which it runs, which is not always the one that compiled it.
+        let data = std::env::current_dir().unwrap().join("tests/data");
+        let data = data.display();
         let graph = match workload {
             "filter" => String::new(),
             "project" => "--graph chain:9".into(),
