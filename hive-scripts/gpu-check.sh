@@ -266,7 +266,9 @@ for what in "$@"; do
     failing)
         HIVE_FAILING=$(realpath "$pack/failing/libfailing.so") "$pack/failing/program" every_call_to_a_gpu --nocapture \
             >"$out/failing.log" 2>&1 </dev/null || failed=1
-        grep -E '^test result|calls failed' "$out/failing.log" | tee -a "$out/check.log" || failed=1
+        grep -E '^[0-9]+ of [0-9]+ calls failed|^test result' "$out/failing.log" | tee -a "$out/check.log" || true
+        # Without a GPU the test has nothing to say, and passes.
+        grep -q 'calls failed' "$out/failing.log" || failed=1
         ;;
     forall)
         timeout --kill-after=10 300 "$pack/bench/forall" --json "$out/forall.json" | tee -a "$out/check.log" || failed=1
