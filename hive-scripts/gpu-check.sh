@@ -7,8 +7,8 @@
 #   tests      every packed test              -> tests.json, tests.log
 #   sanitize   every kernel under memcheck, initcheck, synccheck, racecheck -> sanitize.json, .log
 #   standing   configs/standing.toml          -> standing.json (cells), standing.tar.gz (records)
-#   failing    every call to a GPU fails once -> failing.log; twenty minutes with 32 cores, so that HIVE_FAIL_PART=0/4 to 3/4
-#              take a quarter each
+#   failing    every call to a GPU fails once -> failing.log. It takes over twenty minutes on 32 cores; with HIVE_FAIL_PART=0/4,
+#              1/4, 2/4 or 3/4 it is a quarter of the calls
 #   forall     benches/forall.rs: transforms, launches, schemes, compiling -> forall.json
 #   FILE.toml  another sweep                  -> NAME.json, NAME.tar.gz
 # Beside them check.log: the doctor's findings and all tables. Exits 1 when anything failed, after

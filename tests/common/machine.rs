@@ -56,6 +56,16 @@ pub fn open(devices: &str, collective: CollectiveKind, more: FleetConfig) -> Fle
     Fleet::open(config).unwrap_or_else(|e| panic!("{devices} with {collective}: {e}"))
 }
 
+/// What a variable of the environment like `HIVE_FAIL_PART=1/3` says: which part, from 0, and of how many.
+pub fn part(variable: &str) -> Option<[usize; 2]> {
+    let text = std::env::var(variable).ok()?;
+    let numbers = text.split_once('/').map(|(part, parts)| [part.parse(), parts.parse()]);
+    match numbers {
+        Some([Ok(part), Ok(parts)]) if part < parts => Some([part, parts]),
+        _ => panic!("{variable}={text}: give PART/PARTS, as in 1/3"),
+    }
+}
+
 /// A folder of the real graphs: `HIVE_DATA`, or `shared/data` beside the project. `None`, and said so,
 /// where it is not.
 pub fn data() -> Option<PathBuf> {

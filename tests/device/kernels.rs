@@ -48,12 +48,11 @@ fn compiles(source: &KernelSource, options: &[&str], arch: &str) {
     assert!(cubin.starts_with(b"\x7fELF"), "{} for {arch} is no cubin", source.name);
 }
 
-/// Has `all` compiled by as many processes as there are cores, each of which is this `test` and takes a part: NVRTC compiles one text at a
-/// time in a process.
+/// Has `all` compiled by as many processes as there are cores, since NVRTC compiles one text at a time in a process. Each process runs this
+/// `test` alone, and compiles a part.
 fn in_parts<T: Copy>(test: &str, all: &[T], compiles: impl Fn(T)) {
     const PART: &str = "HIVE_COMPILE_PART";
-    if let Ok(part) = std::env::var(PART) {
-        let [part, parts] = [0, 1].map(|at| part.split('/').nth(at).unwrap().parse().unwrap());
+    if let Some([part, parts]) = common::part(PART) {
         return all.iter().skip(part).step_by(parts).for_each(|one| compiles(*one));
     }
     let parts = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(16));

@@ -1,7 +1,7 @@
 //! Every failure once: of each kind of call that can fail the k-th does, for all k of a small run. The run then ends in one line
 //! and its exit code, or goes on; it never hangs, aborts or leaves a file half-written. `tests/failing/shim.rs` makes them fail.
 
-use crate::common::{ends_within, gpus, has_gpu, hash, hive, skipped};
+use crate::common::{ends_within, gpus, has_gpu, hash, hive, part, skipped};
 use hivegraph::run::WORKLOADS;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Walk<'_> {
             "leiden" => "--resolution 0.001",
             _ => "",
         };
-        // That of the machine on which it runs, which is not always the one that compiled it.
+        // Tests may run on another machine than that which compiled them.
         let data = std::env::current_dir().unwrap().join("tests/data");
         let data = data.display();
         let graph = match workload {
@@ -243,11 +243,8 @@ fn every_call_to_a_gpu_fails_once() {
         }
     }
     let seed = std::env::var("HIVE_FAIL_SEED").map_or(1, |text| text.parse().unwrap());
-    let part = std::env::var("HIVE_FAIL_PART").unwrap_or("0/1".into());
-    let (part, parts) = part.split_once('/').expect("HIVE_FAIL_PART=PART/PARTS");
-    let [part, parts] = [part, parts].map(|number| number.parse::<u64>().unwrap());
-    let mut steps: Vec<_> = (0u64..).zip(steps).collect();
-    steps.retain(|(number, _)| number % parts == part);
+    let [part, parts] = part("HIVE_FAIL_PART").unwrap_or([0, 1]);
+    let mut steps: Vec<_> = (0u64..).zip(steps).skip(part).step_by(parts).collect();
     steps.sort_by_key(|(number, _)| hash(seed, *number));
     let done = AtomicUsize::new(0);
     let fails = |(_, step): &(u64, Step)| {
@@ -262,7 +259,7 @@ fn every_call_to_a_gpu_fails_once() {
         done.fetch_add(1, Relaxed);
         ended.err().map(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
     };
-    // NCCL takes half a minute to start beside 30 other processes: these four at a time, after the others.
+    // NCCL takes half a minute to start beside 30 other processes. So runs over NCCL come last, four at a time.
     let (over_nccl, others): (Vec<_>, Vec<_>) =
         steps.iter().partition(|(_, ((_, devices, _), ..))| devices.contains("nccl"));
     let mut wrong: Vec<String> = others.into_par_iter().filter_map(fails).collect();
