@@ -1,4 +1,4 @@
-//! Threads: a system may refuse one.
+//! Threads: a system may refuse one. And the bodies of loops that many of them share.
 
 use crate::error::{Error, Result};
 use std::panic::resume_unwind;
@@ -6,11 +6,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The body of a parallel loop within a function of many types. So the loop, which is dozens of functions of rayon's, is compiled once
-/// for a type of items, and not once for each closure.
+/// The body of a parallel loop in a generic function. rayon's part of the loop, dozens of functions, is then compiled once for each type of
+/// item. If it took the closure itself, it would be compiled for each closure.
 pub(crate) type Body<'a, Item, Made = ()> = &'a (dyn Fn(Item) -> Made + Sync);
 
-/// The same where each thread has something of its own.
+/// The same for a loop in which each thread has something of its own.
 pub(crate) type BodyWith<'a, Own, Item> = &'a (dyn Fn(&mut Own, Item) + Sync);
 
 /// Starts a thread of this name.

@@ -161,7 +161,7 @@ fn build_packed<P: Packed, S: Send, I: Iterator<Item = Entry>>(
     buckets.settle(nodes, keep)
 }
 
-/// Appends what arcs leave a row: (neighbour, weight).
+/// Appends the arcs of a row: (neighbour, weight).
 type Row<'a> = &'a (dyn Fn(usize, &mut Vec<(u32, f32)>) + Sync);
 
 /// The CSR whose row v is what `row(v, out)` appends, (neighbour, weight) in rising order; called twice a row, so that

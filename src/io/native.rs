@@ -28,6 +28,7 @@ use crate::aside::write_aside;
 use crate::error::{Error, Result};
 use crate::graph::array::Array;
 use crate::graph::{Graph, Origin, Rows, Texts, check as checks};
+use crate::threads::Body;
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::fs::File;
@@ -378,9 +379,7 @@ fn put(
     add(&mut sections, NAME_ENDS, texts.map(|texts| texts.0));
     add(&mut sections, NAMES, texts.map(|texts| texts.1));
 
-    fn sum((_, _, content): &(u32, usize, &[u8])) -> u64 {
-        xxh3_64(content)
-    }
+    let sum: Body<&(u32, usize, &[u8]), u64> = &|(_, _, content)| xxh3_64(content);
     let sums: Vec<u64> = sections.par_iter().map(sum).collect();
     let bits = graph.known_symmetric().map_or(0u64, |symmetric| if symmetric { 1 } else { 2 });
     let mut head = Vec::with_capacity(HEADER + ENTRY * sections.len());

@@ -82,6 +82,7 @@ fn first_by_id(graph: &Graph, wrong: impl Fn(usize) -> bool + Sync + Send) -> Op
     first_of(graph, &|v| wrong(*v))
 }
 
+/// The same, compiled once for all conditions.
 fn first_of(graph: &Graph, wrong: &(dyn Fn(&usize) -> bool + Sync)) -> Option<usize> {
     let ranks = (0..graph.nodes() as u32).into_par_iter();
     ranks.map(|rank| graph.ranked(rank) as usize).find_first(wrong)

@@ -35,7 +35,7 @@ fn pushes(strategy: Strategy) -> bool {
     [Push, EdgeSoa, EdgeAos, WarpPush].contains(&strategy)
 }
 
-/// `[iterations]` the definition, serially in f64: ranks after each, and the change that it made.
+/// The definition, serially in f64: ranks after each iteration, and by how much it changed them.
 fn oracle(graph: &Graph, config: &PagerankConfig) -> Vec<(Vec<f64>, f64)> {
     let n = graph.nodes();
     let weight = |w: f32| if config.weighted { f64::from(w) } else { 1.0 };
@@ -96,6 +96,7 @@ fn right(name: &str, graph: &Graph, config: &PagerankConfig, found: &Pagerank) {
     is_one_of(name, &oracle(graph, config), config, found);
 }
 
+/// The same, given the definition's ranks and change after each iteration.
 fn is_one_of(name: &str, all: &[(Vec<f64>, f64)], config: &PagerankConfig, found: &Pagerank) {
     // The iterations that it made: a change so near the tolerance that f32 decides otherwise is no fault.
     let (ranks, change) = &all[found.iterations as usize - 1];
