@@ -128,6 +128,8 @@ pub(crate) fn first_odd_weight(weights: &[f32]) -> Option<usize> {
 pub(crate) struct Found {
     /// Whether every row is sorted by (column, weight).
     pub sorted: bool,
+    /// The largest column that is the last of its row: of all, provided that `sorted`.
+    pub last: u32,
     /// Arcs (v, v).
     pub self_loops: u64,
     /// Arcs beyond the first of a pair, provided that `sorted`.
@@ -136,7 +138,7 @@ pub(crate) struct Found {
 
 /// Looks at every row once, in parallel.
 pub(crate) fn rows(graph: &Graph) -> Found {
-    let none = || Found { sorted: true, self_loops: 0, duplicates: 0 };
+    let none = || Found { sorted: true, last: 0, self_loops: 0, duplicates: 0 };
     graph
         .row_blocks()
         .into_par_iter()
@@ -147,6 +149,7 @@ pub(crate) fn rows(graph: &Graph) -> Found {
         })
         .reduce(none, |a, b| Found {
             sorted: a.sorted && b.sorted,
+            last: a.last.max(b.last),
             self_loops: a.self_loops + b.self_loops,
             duplicates: a.duplicates + b.duplicates,
         })
@@ -155,6 +158,7 @@ pub(crate) fn rows(graph: &Graph) -> Found {
 fn row(graph: &Graph, u: usize, found: &mut Found) {
     let arcs = graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize;
     let columns = &graph.columns()[arcs];
+    found.last = found.last.max(columns.last().copied().unwrap_or(0));
     // Most rows rise: seen without a branch.
     if columns.windows(2).fold(true, |rising, pair| rising & (pair[0] < pair[1])) {
         found.self_loops += u64::from(columns.binary_search(&(u as u32)).is_ok());

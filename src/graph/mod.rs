@@ -207,8 +207,15 @@ impl Graph {
     /// [`Graph::from_csr`] of arrays that may be parts of a file.
     pub(crate) fn sorted(rows: Rows, origin: Origin) -> Result<Graph> {
         let start = Instant::now();
-        let mut graph = Graph::unsorted(rows, origin)?;
+        check::offsets(&rows.offsets, rows.columns.len())?;
+        let mut graph = Graph::of_rows(rows, None, origin);
+        graph.check_weight_count()?;
+        // One sweep looks at all: where rows rise, no column is above the last of its row.
         let found = check::rows(&graph);
+        if !found.sorted || found.last as usize >= graph.nodes() {
+            check::ids(&graph.columns, graph.nodes(), "column")?;
+        }
+        graph.check_weights()?;
         graph.origin.self_loops = found.self_loops;
         graph.origin.duplicates = found.duplicates;
         if !found.sorted {
@@ -220,14 +227,46 @@ impl Graph {
     }
 
     /// As [`Graph::from_csr`], with rows left in the order that they have. For [`Graph::kept`] only.
-    pub(crate) fn unsorted(mut rows: Rows, origin: Origin) -> Result<Graph> {
+    pub(crate) fn unsorted(rows: Rows, origin: Origin) -> Result<Graph> {
         check::offsets(&rows.offsets, rows.columns.len())?;
-        check::ids(&rows.columns, rows.offsets.len() - 1, "column")?;
-        if let Some(weights) = &mut rows.weights {
-            check::same_length(rows.columns.len(), weights.len(), "weights")?;
-            check::weights(weights)?;
+        let mut graph = Graph::of_rows(rows, None, origin);
+        check::ids(&graph.columns, graph.nodes(), "column")?;
+        graph.check_weight_count()?;
+        graph.check_weights()?;
+        Ok(graph)
+    }
+
+    /// This graph with weights, one an arc in the order of its arcs, in place of those that it has.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for another number of weights, and for weights that are not finite and >= 0.
+    pub fn with_shared_weights(&self, weights: SharedSlice<f32>) -> Result<Graph> {
+        let start = Instant::now();
+        let mut graph = Graph {
+            weights: Some(Array::Shared(weights)),
+            symmetric: OnceLock::new(),
+            undirected: self.known_undirected().map_or_else(OnceLock::new, OnceLock::from),
+            reverse: None,
+            ..self.clone()
+        };
+        graph.check_weight_count()?;
+        graph.check_weights()?;
+        // Parallel arcs come by weight.
+        if graph.origin.duplicates > 0 && !check::rows(&graph).sorted {
+            let csr = graph.rebuilt(|u, v| (u, v));
+            (graph.columns, graph.weights) = (csr.columns.into(), csr.weights.map(Array::from));
         }
-        Ok(Graph::of_rows(rows, None, origin))
+        graph.origin.build_ms += milliseconds(start);
+        Ok(graph)
+    }
+
+    fn check_weight_count(&self) -> Result<()> {
+        let weights = self.weights.as_ref().map_or(self.columns.len(), |weights| weights.len());
+        check::same_length(self.columns.len(), weights, "weights")
+    }
+
+    fn check_weights(&mut self) -> Result<()> {
+        self.weights.as_mut().map_or(Ok(()), check::weights)
     }
 
     /// Whether its arcs are part of a file, from where they are there as soon as from a cache.
@@ -275,11 +314,6 @@ impl Graph {
     /// The arrays.
     pub(crate) fn into_rows(self) -> Rows {
         Rows { offsets: self.offsets, columns: self.columns, weights: self.weights }
-    }
-
-    /// What is known of symmetry without looking.
-    pub(crate) fn known_symmetric(&self) -> Option<bool> {
-        self.symmetric.get().copied()
     }
 
     /// Whether the transpose came with the graph.

@@ -22,7 +22,7 @@ impl Graph {
     /// Whether the reverse of every arc is there as often and with the same weights.
     ///
     /// Known by construction for generators and symmetric matrices; otherwise found once, in one
-    /// parallel sweep over the arcs, and remembered.
+    /// parallel sweep over the arcs or by GPUs that lay the graph out, and remembered.
     pub fn is_symmetric(&self) -> bool {
         *self.symmetric.get_or_init(|| self.has_all_reverses(true))
     }
@@ -31,6 +31,26 @@ impl Graph {
     pub fn is_undirected(&self) -> bool {
         let unweighted = || self.is_weighted() && self.has_all_reverses(false);
         *self.undirected.get_or_init(|| self.is_symmetric() || unweighted())
+    }
+
+    /// [`Graph::is_symmetric`], if it is known.
+    pub(crate) fn known_symmetric(&self) -> Option<bool> {
+        self.symmetric.get().copied()
+    }
+
+    /// [`Graph::is_undirected`], if it is known.
+    pub(crate) fn known_undirected(&self) -> Option<bool> {
+        let symmetric =
+            self.known_symmetric().filter(|symmetric| *symmetric || !self.is_weighted());
+        self.undirected.get().copied().or(symmetric)
+    }
+
+    /// Remembers what somebody has found: whether the graph is symmetric, if that is known, and whether it is but for weights.
+    pub(crate) fn tell_symmetry(&self, symmetric: Option<bool>, undirected: bool) {
+        if let Some(symmetric) = symmetric {
+            let _ = self.symmetric.set(symmetric);
+        }
+        let _ = self.undirected.set(undirected);
     }
 
     fn has_all_reverses(&self, weighted: bool) -> bool {

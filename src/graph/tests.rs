@@ -231,3 +231,80 @@ fn a_graph_lies_in_arrays_of_others() {
         assert!(error.to_string().contains(told), "{error}");
     }
 }
+
+#[test]
+fn weights_may_come_later() {
+    let draw = |i: u64| crate::hash::hash(7, i);
+    let (nodes, many) = (50u64, 400);
+    let mut pairs: Vec<(u64, u64)> =
+        (0..many).map(|i| (draw(2 * i) % nodes, draw(2 * i + 1) % nodes)).collect();
+    pairs.sort_unstable();
+    for parallel in [true, false] {
+        if !parallel {
+            pairs.dedup();
+        }
+        let ends: Vec<u32> = pairs.iter().map(|(_, v)| *v as u32).collect();
+        let row = |u: u64| pairs.partition_point(|(at, _)| *at < u) as u64;
+        let offsets = Arc::new((0..=nodes).map(row).collect::<Vec<u64>>());
+        let weigh = |i: u64| {
+            Arc::new(
+                (0..pairs.len() as u64)
+                    .map(|e| draw(i + e) % 9)
+                    .map(|w| w as f32)
+                    .collect::<Vec<f32>>(),
+            )
+        };
+        let bare = Graph::from_shared_csr(
+            offsets.clone(),
+            Arc::new(ends.clone()),
+            None,
+            Origin::default(),
+        )
+        .unwrap();
+        assert_eq!(bare.origin.duplicates > 0, parallel);
+        for i in [1000, 2000] {
+            let whole = Graph::from_shared_csr(
+                offsets.clone(),
+                Arc::new(ends.clone()),
+                Some(weigh(i)),
+                Origin::default(),
+            )
+            .unwrap();
+            let later = bare.with_shared_weights(weigh(i)).unwrap();
+            assert_eq!(arcs(&later), arcs(&whole));
+            assert_eq!(later.fingerprint(), whole.fingerprint());
+            let oddities = |graph: &Graph| (graph.origin.self_loops, graph.origin.duplicates);
+            assert_eq!(oddities(&later), oddities(&whole));
+            assert_eq!(later.is_symmetric(), whole.is_symmetric());
+        }
+        let wrong = |weights: Vec<f32>| {
+            bare.with_shared_weights(Arc::new(weights)).unwrap_err().to_string()
+        };
+        assert!(wrong(vec![1.0]).contains("and 1 weights"));
+        assert!(wrong(vec![f32::NAN; pairs.len()]).contains("arc 0 has weight NaN"));
+    }
+}
+
+#[test]
+fn what_is_known_of_reverses_is_known_with_weights() {
+    let (offsets, columns) = (Arc::new(vec![0u64, 1, 2]), Arc::new(vec![1u32, 0]));
+    let bare = Graph::from_shared_csr(offsets, columns, None, Origin::default()).unwrap();
+    assert_eq!((bare.known_symmetric(), bare.known_undirected()), (None, None));
+    assert!(bare.is_symmetric());
+    let uneven = bare.with_shared_weights(Arc::new(vec![1.0f32, 2.0])).unwrap();
+    assert_eq!((uneven.known_symmetric(), uneven.known_undirected()), (None, Some(true)));
+    assert!(!uneven.is_symmetric() && uneven.is_undirected());
+    let even = bare.with_shared_weights(Arc::new(vec![2.0f32, 2.0])).unwrap();
+    assert!(even.is_symmetric() && even.known_undirected() == Some(true));
+}
+
+#[test]
+fn a_column_too_large_is_named_wherever_it_is() {
+    // Rows that rise, one that does not, and one whose last column is not its largest.
+    for (columns, told) in [([0, 1, 9], "arc 2 has column 9"), ([9, 1, 2], "arc 0 has column 9")] {
+        let message = refusal(&[0, 3, 3, 3], &columns, None);
+        assert!(message.contains(told), "{message}");
+    }
+    let message = refusal(&[0, 1, 3, 3], &[7, 0, 1], None);
+    assert!(message.contains("arc 0 has column 7"), "{message}");
+}
