@@ -24,6 +24,7 @@ mod ring;
 mod shared;
 mod side;
 mod sort;
+mod symmetry;
 mod vmm;
 
 pub(crate) use buffer::footprint;
@@ -46,4 +47,5 @@ pub(crate) use recording::Recording;
 pub(crate) use shared::{Claimed, Hold, Managed, Part};
 pub(crate) use side::Side;
 pub(crate) use sort::{MAX_KEYS, SortKernels, Sorter};
+pub(crate) use symmetry::SymmetryKernel;
 pub(crate) use vmm::{Descriptor, GRANULE, Mapped, Memory, Reservation, granules, reaches_all};

@@ -3,10 +3,11 @@
 
 use super::compact::{Ranks, Renumbering};
 use super::uplink::Copies;
+use crate::device::SymmetryKernel;
 use crate::device::kernels::build::{
     Arcs, BuildCounts, CountArgs, Csr, HALF_COLUMN, HALF_PLACE, HALF_WEIGHT, KeepArgs, ListArgs,
     REPEATS_ALL, REPEATS_FIRST, REPEATS_LAST, REPEATS_SUM, RangeArgs, RenumberArgs, RowArgs,
-    SelectArgs, SymmetryArgs, TurnArgs, WeighArgs,
+    SelectArgs, TurnArgs, WeighArgs,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
 use crate::device::{
@@ -118,12 +119,13 @@ struct Kernels {
     rows: Function,
     list: Function,
     weigh: Function,
-    symmetry: Function,
+    symmetry: SymmetryKernel,
 }
 
 impl Kernels {
     fn load(device: &mut CudaDevice) -> Result<Kernels> {
         let sort = SortKernels::load(device)?;
+        let symmetry = SymmetryKernel::load(device)?;
         device.function(source("giant.cu"), &[], "giant_begin")?;
         let mut load = |name| device.function(source("build.cu"), &[], name);
         Ok(Kernels {
@@ -139,7 +141,7 @@ impl Kernels {
             rows: load("build_rows")?,
             list: load("build_list")?,
             weigh: load("build_weigh")?,
-            symmetry: load("build_symmetry")?,
+            symmetry,
         })
     }
 }
@@ -205,7 +207,7 @@ fn built(
     let Some((csr, counts, first)) = work.all_rows(input, wanted)? else { return Ok(None) };
     let joined = !matches!(wanted.symmetrize, Symmetrize::Off | Symmetrize::Keep);
     let known = wanted.mirror || joined;
-    let [with, without] = if known { [true, true] } else { work.symmetry(&csr)? };
+    let [with, without] = if known { [true, true] } else { kernels.symmetry.look(device, &csr)? };
     let (mut symmetric, undirected) = (with, with || without);
     let mut csr = csr;
     if let Some(draw) = wanted.weights.draw() {
@@ -542,15 +544,6 @@ impl Work<'_> {
         let (arcs, keys, first) = (list.args(), sorter.keys.pointer(), range.first_row);
         let args = TurnArgs { arcs, keys, count, first, to_row };
         self.launch(self.kernels.turn, count, THREADS, &args)
-    }
-
-    /// Whether every arc has its reverse of the same weight, and of any weight.
-    fn symmetry(&self, csr: &DeviceCsr) -> Result<[bool; 2]> {
-        let sums = self.device.alloc::<u64>("fingerprints", 2)?;
-        let args = SymmetryArgs { csr: csr_args(csr), sums: sums.pointer() };
-        self.launch(self.kernels.symmetry, csr.arcs, TILE, &args)?;
-        self.device.wait()?;
-        Ok([sums.element(0)? == 0, sums.element(1)? == 0])
     }
 
     /// Gives every arc a random weight, a pair the same both ways where `unordered`.

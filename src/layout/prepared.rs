@@ -100,7 +100,7 @@ impl Prepared {
     }
 
     /// The same, where the default source will be asked for: GPUs that lay the graph out find it on the way.
-    pub(crate) fn finding_source(self, finds_source: bool) -> Prepared {
+    pub fn finding_source(self, finds_source: bool) -> Prepared {
         Prepared { finds_source, ..self }
     }
 

@@ -391,7 +391,10 @@ impl TopologyRows {
         }
         let wanted = Wanted {
             options,
-            directed: !graph.is_undirected(),
+            directed: match kept {
+                Some(_) => Some(!graph.is_undirected()),
+                None => graph.known_undirected().map(|undirected| !undirected),
+            },
             weights: false,
             self_loops: graph.origin.self_loops > 0,
             finds_source,

@@ -41,7 +41,10 @@ impl WeightedGraph {
         check_align(options.chunk_align)?;
         let wanted = Wanted {
             options,
-            directed: !graph.is_symmetric(),
+            directed: match kept {
+                Some(_) => Some(!graph.is_symmetric()),
+                None => graph.known_symmetric().map(|symmetric| !symmetric),
+            },
             weights: true,
             self_loops: graph.self_loops() > 0,
             finds_source,

@@ -20,7 +20,9 @@ use crate::device::kernels::layout::{
     WeightArgs, WeightFacts,
 };
 use crate::device::kernels::rows::{THREADS, TILE};
-use crate::device::{CudaDevice, DeviceBuffer, DeviceCsr, Function, MAX_KEYS, Sorter, room};
+use crate::device::{
+    CudaDevice, DeviceBuffer, DeviceCsr, Function, MAX_KEYS, Sorter, SymmetryKernel, room,
+};
 use crate::error::Result;
 use crate::fleet::Replica;
 use crate::generate::DeviceArcs;
@@ -44,8 +46,8 @@ const PARTS: [u64; 3] = [5, 10, 20];
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub options: PrepareOptions,
-    /// Rows are others backward.
-    pub directed: bool,
+    /// Rows are others backward; `None`: nobody has looked. Known where arcs are not on the host.
+    pub directed: Option<bool>,
     /// Arcs have their weights beside the column, and no row has self loops.
     pub weights: bool,
     /// The graph has self loops.
@@ -166,6 +168,10 @@ pub(super) fn make(
     // Replicas may have counted differently in what they did before.
     r.meet_as(0);
     let kernels = Kernels::load(r.device_mut()?)?;
+    let symmetry = match wanted.directed {
+        Some(_) => None,
+        None => Some(SymmetryKernel::load(r.device_mut()?)?),
+    };
     if wanted.finds_source {
         load_giant(r.device_mut()?)?;
     }
@@ -176,7 +182,7 @@ pub(super) fn make(
     let free = room(&device.context)? / u64::from(device.sharers) + held;
     let size = [graph.nodes() as u64, graph.arcs()];
     let placement = wanted.options.placement;
-    let sizes = Sizes::new(size, wanted.directed, placement, r.world() as u64);
+    let sizes = Sizes::new(size, wanted.directed == Some(true), placement, r.world() as u64);
     // Arcs may be drawn more than once.
     let drawn = matches!(kept, Some(DeviceArcs::Drawn(_)));
     let fewest = if drawn { FEWEST_KEYS } else { sizes.fewest };
@@ -191,14 +197,22 @@ pub(super) fn make(
     r.device()?.queued();
     r.device()?.wait()?;
     let upload_ms = milliseconds(start);
+    let begin = Instant::now();
+    let directed = match symmetry {
+        Some(symmetry) => {
+            let [with, without] = symmetry.look(r.device()?, &input.csr)?;
+            graph.tell_symmetry((weighted || !graph.is_weighted()).then_some(with), without);
+            if wanted.weights { !with } else { !without }
+        }
+        None => wanted.directed == Some(true),
+    };
     if wanted.finds_source && r.leads() && input.drawn.is_none() {
         find_source(r.device_mut()?, graph, &input.csr)?;
     }
-    let begin = Instant::now();
-    let making = Making { r, kernels, wanted, weighted, input, labels: None };
+    let making = Making { r, kernels, wanted, directed, weighted, input, labels: None };
     let found = making.look(graph)?;
     let words = if wanted.weights && found.sketch.packing.is_none() { 2 } else { 1 };
-    let sizes = Sizes { active: found.sketch.active as u64, ..sizes };
+    let sizes = Sizes { active: found.sketch.active as u64, both: directed, ..sizes };
     let keys = sizes.keys(found.sketch.max_degree, free, words);
     let fits = all(making.r, keys.is_some())?;
     let made = match keys.filter(|_| fits) {
@@ -246,6 +260,8 @@ struct Making<'a> {
     r: &'a mut Replica,
     kernels: Kernels,
     wanted: Wanted,
+    /// Rows are others backward.
+    directed: bool,
     /// Weights are wanted, and there.
     weighted: bool,
     input: InputArcs,
@@ -276,7 +292,7 @@ impl Making<'_> {
     /// Looks at all degrees and weights.
     fn look(&self, graph: &Graph) -> Result<Found> {
         let nodes = self.input.csr.nodes;
-        let in_degrees = self.wanted.directed.then(|| self.in_degrees(false)).transpose()?;
+        let in_degrees = self.directed.then(|| self.in_degrees(false)).transpose()?;
         let facts = self.r.device()?.alloc::<u64>("facts of degrees", 2)?;
         let args = DegreeArgs {
             most: facts.pointer(),
@@ -368,7 +384,7 @@ impl Making<'_> {
         let form = KeyForm { column_bits: columns, ..weights };
         let pairs = self.wanted.weights && sketch.packing.is_none();
         let work = Work { form, pairs, active, drop_loops };
-        let into = match (self.wanted.directed, drop_loops) {
+        let into = match (self.directed, drop_loops) {
             (false, _) => None,
             (true, true) => Some(self.in_degrees(true)?),
             (true, false) => in_degrees,

@@ -138,6 +138,7 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
         let kinds = kinds.into_iter().chain([(Layout::Auto, true)]);
         kinds.map(move |(layout, textbook)| (graph.clone(), layout, textbook))
     }) {
+        let unseen = graph.clone();
         let graph = Arc::new(graph);
         let host = Columns::new(&graph, layout).unwrap();
         let once = host.without_repeats();
@@ -148,8 +149,11 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
             let world = fleet.world();
             let what = format!("{name}, {layout}, {textbook}, {placement}, {world} replicas");
             let options = PrepareOptions { placement, ..kind };
-            let prepared = Prepared::new(fleet, graph.clone(), options).unwrap();
+            // Of a graph that the host has not looked at GPUs say whether arcs have their reverses.
+            let graph_there = Arc::new(unseen.clone());
+            let prepared = Prepared::new(fleet, graph_there.clone(), options).unwrap();
             let made = prepared.topology(fleet).unwrap();
+            assert_eq!(graph_there.known_undirected(), Some(graph.is_undirected()), "{what}");
             assert!(!made.columns.out.is_loaded(), "{what}: not made on the device");
             same_columns(&made.columns, &host, &what);
             let simple = prepared.simple(fleet).unwrap();
@@ -170,6 +174,7 @@ fn layouts_made_on_gpus_are_those_of_the_host() {
                 }
             }
             let made = prepared.weighted(fleet).unwrap();
+            assert_eq!(graph_there.known_symmetric(), Some(graph.is_symmetric()), "{what}");
             let (laid, devices) = (&made.layout, 0..fleet.world());
             let facts = |l: &WeightedLayout| {
                 let bits = (l.mean_weight.to_bits(), l.lightest.to_bits());
