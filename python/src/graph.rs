@@ -11,7 +11,7 @@ use hivegraph::fleet::Fleet;
 use hivegraph::graph::{NodeId, Origin, SharedSlice};
 use hivegraph::io::{LoadOptions, apply, load_with, place, write_graph};
 use hivegraph::layout::{Form, Layouts, Prepared, Resident, ResidentOptions};
-use hivegraph::run::{Job, RunConfig, Workload, prepare, workload};
+use hivegraph::run::{Job, RunConfig, Workload, gpus_find_source, prepare, workload};
 use hivegraph::{Error, Result};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,8 @@ struct Rows {
     columns: SharedSlice<u32>,
     weights: Weights,
     origin: Origin,
+    /// The arcs of the graph without weights are in their order.
+    in_order: bool,
 }
 
 /// Of a graph that Python made.
@@ -101,7 +103,8 @@ impl Graph {
                 None,
                 unweighted,
             )?;
-            let rows = weights.map(|weights| Rows { offsets, columns, weights, origin });
+            let in_order = std::ptr::eq(graph.columns(), (*columns).as_ref());
+            let rows = weights.map(|weights| Rows { offsets, columns, weights, origin, in_order });
             Ok(Graph(Arc::new(Held { rows, ..Held::of(graph) })))
         })
     }
@@ -294,16 +297,27 @@ impl Held {
 
     /// The graph with its weights.
     fn whole(&self) -> Result<Arc<hivegraph::graph::Graph>> {
-        let Some(Rows { offsets, columns, weights, origin }) = &self.rows else {
+        let Some(Rows { offsets, columns, weights, origin, in_order }) = &self.rows else {
             return Ok(self.graph.clone());
         };
         let mut made = lock(&self.weighted);
         if let Some(whole) = &*made {
             return Ok(whole.clone());
         }
-        let rows = (offsets.clone(), columns.clone(), weights.rounded());
-        let whole =
-            hivegraph::graph::Graph::from_shared_csr(rows.0, rows.1, Some(rows.2), origin.clone())?;
+        let (rows, weights) = ((offsets.clone(), columns.clone()), weights.rounded());
+        let whole = match in_order {
+            true => {
+                let mut whole = self.graph.with_shared_weights(weights)?;
+                whole.origin.weights = origin.weights.clone();
+                whole
+            }
+            false => hivegraph::graph::Graph::from_shared_csr(
+                rows.0,
+                rows.1,
+                Some(weights),
+                origin.clone(),
+            )?,
+        };
         Ok(made.insert(Arc::new(whole)).clone())
     }
 
@@ -330,12 +344,16 @@ impl Held {
             let (name, fleet) = fleet(job.config.fleet())?;
             return alone(job, (&name, &fleet), stage);
         }
-        let job = Job::new(workload, config, graph.clone())?;
+        // What can be refused is refused before devices open. GPUs that lay the graph out find where to start sooner than the host.
+        config.check(workload)?;
+        let job = || Job::new(workload, config.clone(), graph.clone());
+        let started = (!config.starts_by_default(workload)).then(job).transpose()?;
         stage.opens();
-        let (name, fleet) = fleet(job.config.fleet())?;
+        let (name, fleet) = fleet(config.fleet())?;
         let open = lock(&fleet);
         stage.lays_out();
-        let options = job.config.prepare();
+        let options = config.prepare();
+        let finds_source = gpus_find_source(&config, workload, &open, &graph);
         let layout = format!("{looks} {:?}", options.layout);
         let key = format!("{looks} {name} {options:?}");
         // One that was laid out for a fleet that has failed since is of no use.
@@ -347,15 +365,26 @@ impl Held {
             Some(prepared) => prepared,
             None => {
                 let layouts = lock(&self.layouts).entry(layout).or_default().clone();
-                let made = Arc::new(Prepared::with_layouts(&open, graph, options, layouts)?);
+                let made = Prepared::with_layouts(&open, graph.clone(), options, layouts)?;
+                let made = Arc::new(made.finding_source(finds_source));
                 lock(&self.prepared).insert(key.clone(), (made.clone(), fleet.clone()));
                 made
             }
         };
-        answered(job, &open, &prepared, stage).inspect_err(|_| {
+        let forgets = |_: &Error| {
             lock(&self.prepared).remove(&key);
             forget(&name, &fleet);
-        })
+        };
+        let job = match started {
+            Some(job) => job,
+            None => {
+                if finds_source {
+                    prepared.report(&open, workload.form).inspect_err(forgets)?;
+                }
+                job()?
+            }
+        };
+        answered(job, &open, &prepared, stage).inspect_err(forgets)
     }
 }
 

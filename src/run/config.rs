@@ -228,7 +228,7 @@ impl RunConfig {
     }
 
     /// Whether the workload starts from one node, and nobody has said from which.
-    pub(crate) fn starts_by_default(&self, workload: &Workload) -> bool {
+    pub fn starts_by_default(&self, workload: &Workload) -> bool {
         let given = self.options_of(workload);
         let says = |option: &&str| given.get(*option).is_some_and(|value| !value.is_null());
         workload.has_own_option("source") && !["source", "sources"].iter().any(says)

@@ -261,7 +261,7 @@ fn wants_weights(config: &RunConfig, workload: &Workload) -> bool {
 }
 
 /// Whether GPUs that lay `graph` out are to find where the workload starts.
-pub(crate) fn gpus_find_source(
+pub fn gpus_find_source(
     config: &RunConfig,
     workload: &Workload,
     fleet: &Fleet,
@@ -350,7 +350,7 @@ pub fn compile_ahead(config: &RunConfig, workload: &Workload) {
         may_build_on_device(config, workload) && io::may_build_on_device(spec, &config.load);
     let generators: &[&str] = match (made, built) {
         (true, _) => &["rmat.cu", "giant.cu"],
-        (false, true) => &["build.cu", "giant.cu"],
+        (false, true) => &["build.cu", "giant.cu", "symmetry.cu"],
         (false, false) if config.starts_by_default(workload) => &["giant.cu"],
         (false, false) => &[],
     };

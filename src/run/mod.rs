@@ -13,8 +13,10 @@ pub use crate::choice::Choice;
 pub use clock::{Clock, Stage};
 pub(crate) use config::writable;
 pub use config::{RunConfig, read_toml};
-pub(crate) use job::{Comes, gpus_find_source, graph_fingerprint, option_files};
-pub use job::{Job, Loaded, Loading, Outcome, check_graph, compile_ahead, load, prepare};
+pub(crate) use job::{Comes, graph_fingerprint, option_files};
+pub use job::{
+    Job, Loaded, Loading, Outcome, check_graph, compile_ahead, gpus_find_source, load, prepare,
+};
 pub use own::Own;
 pub use verification::{Verdict, Verification, Verify};
 
