@@ -5,6 +5,7 @@ _TIES = f"{_FUNCTION}; of several shortest paths it may return another than Netw
 _ABOVE = f"{_FUNCTION}, above 0 on every edge"
 _UNSORTED = "without `sort_neighbors`"
 _FOREST = "`algorithm` is kruskal; the edges are those of NetworkX"
+_NO_LOOPS = "graphs without loops"
 _NO_E = f"without `e` and `usebounds`; {_FUNCTION}"
 
 # The functions that are served, and their limits. Weights are always such that float32 holds them exactly, finite and 0 or more; where
@@ -80,6 +81,8 @@ FUNCTIONS = {
     "clustering": "undirected, without `weight`",
     "average_clustering": "undirected, without `weight`",
     "transitivity": "undirected graphs",
+    "jaccard_coefficient": _NO_LOOPS,
+    "adamic_adar_index": _NO_LOOPS,
 }
 
 

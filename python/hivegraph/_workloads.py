@@ -86,17 +86,17 @@ def _word(graph, kind, option, value, files):
         return words[0]
     if any("," in word or _CHOICES.fullmatch(word) for word in words):
         # Names that would be read as something else.
-        return "file:" + files.enter_context(_lines(words))
+        return "file:" + files.enter_context(_lines([word] for word in words))
     return ",".join(words)
 
 
 @contextlib.contextmanager
-def _lines(words):
-    """A file of names, one a line."""
+def _lines(rows):
+    """A file of names, a row a line."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "nodes.txt")
         with open(path, "w", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([word] for word in words)
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         yield path
 
 
@@ -112,6 +112,14 @@ def _file(graph, values):
             for name, value in values.items():
                 rows.writerow([_called(graph, name), *(repr(float(part)) for part in (value if placed else [value]))])
         yield path
+
+
+def _pairs(graph, pairs):
+    """A file of pairs of nodes, two a line."""
+    pairs = pairs.tolist() if isinstance(pairs, np.ndarray) else list(pairs)
+    if not all(hasattr(pair, "__len__") and not isinstance(pair, str) and len(pair) == 2 for pair in pairs):
+        raise InputError("pairs is no file of pairs and no [k, 2] nodes; give [(u, v), ...]")
+    return _lines([_called(graph, node) for node in pair] for pair in pairs)
 
 
 def _called(graph, name):
@@ -157,6 +165,9 @@ def function(entry):
                     value = dict(value.items()) if hasattr(value, "items") else dict.fromkeys(value, 1)
                     value = files.enter_context(_file(graph, value))
                     made_of[value] = key
+                elif key == "pairs" and not isinstance(value, (str, bytes, os.PathLike)):
+                    value = files.enter_context(_pairs(graph, value))
+                    made_of[value] = key
                 word = _word(graph, kind, key, value, files)
                 if word is not None:
                     asked[option] = word
@@ -201,6 +212,7 @@ def _doc(entry):
             lines += ["", group, "-" * len(group)]
         group_before = group
         kind = f"{value}, or a dict by node" if value == "FILE" else value or "BOOL"
+        kind = f"{value}, or [k, 2] nodes" if name == "pairs" else kind
         lines.append(f"{name.replace('-', '_')} : {kind}")
         lines += textwrap.wrap(_pythonic(what), 100, initial_indent="    ", subsequent_indent="    ")
     if entry["leaves"]:

@@ -174,6 +174,20 @@ def test_a_matrix_may_go_to_a_file(rmat, tmp_path):
         hg.hops(rmat, into=tmp_path / "hops.csv")
 
 
+def test_pairs_may_be_a_list(tmp_path):
+    path = tmp_path / "named.csv"
+    path.write_text('source,target\n"a b",c\nc,"a b"\n"d,e",c\nc,"d,e"\n')
+    native, named = hg.load(path), hg.Graph.from_arcs(["a b", "c", "d,e", "c"], ["c", "a b", "c", "d,e"])
+    for graph in (native, named):
+        found = hg.similar(graph, pairs=[("a b", "d,e"), ("c", "a b")])
+        assert found.named("node").tolist() == ["a b", "c"] and found.value.tolist() == [1, 0]
+    counted = hg.Graph.from_arcs([0, 1, 2, 1], [1, 0, 1, 2])
+    assert hg.similar(counted, pairs=np.array([[0, 2], [1, 0]])).value.tolist() == [1, 0]
+    for pairs, words in (([0, 2], "pairs is no file"), (["ab"], "pairs is no file"), ([], "names no pair"), ([(0, 9)], "9")):
+        with pytest.raises(hg.InputError, match=words):
+            hg.similar(counted, pairs=pairs)
+
+
 def test_places_may_be_a_dict():
     graph = hg.Graph.from_arcs(["a", "b", "c"], ["b", "c", "d"], directed=False)
     found = hg.geo(graph, labels={"a": (48.0, 2.0), "c": (48.0, 2.0)}, verify=True)

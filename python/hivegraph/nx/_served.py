@@ -1056,3 +1056,39 @@ def transitivity(G):
     degrees = _plain_degrees(G)
     closed, all_pairs = 2 * int(_triangles(G).sum()), int((degrees * (degrees - 1)).sum())
     return 0 if closed == 0 else closed / all_pairs
+
+
+def _no_pairs(G, **_):
+    rows = G.original._adj if hasattr(G, "original") else G._adj
+    return "the graph has loops" if any(node in row for node, row in rows.items()) else None
+
+
+def _pairs(graph, ebunch, measure, of_one, of_none):
+    """What is said of pairs of nodes, in their order; `of_one` says it of a node and itself, `of_none` of two that have nothing in
+    common.
+    """
+    original = graph.original
+    pairs = list(nx.non_edges(original) if ebunch is None else ebunch)
+    for node in (node for u, v in pairs for node in (u, v)):
+        if node not in graph:
+            raise nx.NodeNotFound(f"Node {node} not in G.")
+    places = np.array([(graph.index[u], graph.index[v]) for u, v in pairs], dtype=np.int64).reshape(-1, 2)
+    several = places[:, 0] != places[:, 1]
+    values = np.zeros(len(pairs))
+    if several.any():
+        values[several] = _run("similar", graph, pairs=places[several], measure=measure).value
+    told = zip(pairs, values.tolist(), several.tolist())
+    return ((u, v, (value or of_none(original, u, v)) if apart else of_one(original, u)) for (u, v), value, apart in told)
+
+
+@served(_no_pairs)
+def jaccard_coefficient(G, ebunch=None):
+    # A whole number only where neither has a neighbour, as NetworkX has it.
+    of_none = lambda graph, u, v: 0.0 if graph[u] or graph[v] else 0  # noqa: E731
+    return _pairs(G, ebunch, "jaccard", lambda graph, node: 1.0 if graph[node] else 0, of_none)
+
+
+@served(_no_pairs)
+def adamic_adar_index(G, ebunch=None):
+    of_one = lambda graph, node: sum(1 / math.log(graph.degree(w)) for w in graph[node])  # noqa: E731
+    return _pairs(G, ebunch, "adamic-adar", of_one, lambda graph, u, v: 0)
