@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// An array that Python holds, and what keeps others from writing to it (`Unchanged` in `_arrays.py`).
 pub struct Lent<T: Element> {
     buffer: PyBuffer<T>,
+    count: usize,
     _kept: Option<Kept>,
 }
 
@@ -27,7 +28,7 @@ impl<T: Element> Lent<T> {
         let buffer = PyBuffer::<T>::get(array)?;
         let aligned = buffer.buf_ptr().cast::<T>().is_aligned();
         match buffer.is_c_contiguous() && buffer.dimensions() == 1 && aligned {
-            true => Ok(Lent { buffer, _kept: kept.cloned() }),
+            true => Ok(Lent { count: buffer.item_count(), buffer, _kept: kept.cloned() }),
             false => Err(bug("an array that is not one contiguous row")),
         }
     }
@@ -35,7 +36,7 @@ impl<T: Element> Lent<T> {
 
 impl<T: Element> AsRef<[T]> for Lent<T> {
     fn as_ref(&self) -> &[T] {
-        match self.buffer.item_count() {
+        match self.count {
             0 => &[],
             // SAFETY: the buffer has that many T in one contiguous, aligned row. It stays where it is while the array lives, which
             // this keeps, unless it is resized without a check of references. The package has made it read-only, and what it is a

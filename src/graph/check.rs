@@ -5,6 +5,7 @@ use super::{Graph, MAX_NODES};
 use crate::error::{Error, Result};
 use crate::threads::Body;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Refuses 0 nodes and more than [`MAX_NODES`].
 pub(crate) fn node_count(nodes: u64) -> Result<()> {
@@ -136,15 +137,23 @@ pub(crate) struct Found {
     pub duplicates: u64,
 }
 
+/// Rows that are looked at together: as many as a cache holds.
+const TOGETHER: usize = 256;
+
 /// Looks at every row once, in parallel.
 pub(crate) fn rows(graph: &Graph) -> Found {
     let none = || Found { sorted: true, last: 0, self_loops: 0, duplicates: 0 };
+    // What lies in others' arrays is asked for once and not for every row.
+    let weights = graph.weights();
+    let arrays = Arrays { offsets: graph.offsets(), columns: graph.columns(), weights };
     graph
         .row_blocks()
         .into_par_iter()
         .map(|rows| {
             let mut found = none();
-            rows.for_each(|u| row(graph, u, &mut found));
+            for first in rows.clone().step_by(TOGETHER) {
+                arrays.look(first..rows.end.min(first + TOGETHER), &mut found);
+            }
             found
         })
         .reduce(none, |a, b| Found {
@@ -155,22 +164,64 @@ pub(crate) fn rows(graph: &Graph) -> Found {
         })
 }
 
-fn row(graph: &Graph, u: usize, found: &mut Found) {
-    let arcs = graph.offsets()[u] as usize..graph.offsets()[u + 1] as usize;
-    let columns = &graph.columns()[arcs];
-    found.last = found.last.max(columns.last().copied().unwrap_or(0));
-    // Most rows rise: seen without a branch.
-    if columns.windows(2).fold(true, |rising, pair| rising & (pair[0] < pair[1])) {
-        found.self_loops += u64::from(columns.binary_search(&(u as u32)).is_ok());
-        return;
+struct Arrays<'a> {
+    offsets: &'a [u64],
+    columns: &'a [u32],
+    weights: Option<&'a [f32]>,
+}
+
+impl Arrays<'_> {
+    fn row(&self, u: usize) -> Range<usize> {
+        self.offsets[u] as usize..self.offsets[u + 1] as usize
     }
-    let mut previous = None;
-    for (v, weight) in graph.neighbors(u) {
-        found.self_loops += u64::from(v as usize == u);
-        if let Some((column, lighter)) = previous {
-            found.sorted &= (column, lighter) <= (v, weight);
-            found.duplicates += u64::from(column == v);
+
+    /// Most rows rise: then columns fall, or stay, only where one row ends and the next begins.
+    fn look(&self, rows: Range<usize>, found: &mut Found) {
+        let arcs = self.offsets[rows.start] as usize..self.offsets[rows.end] as usize;
+        let (mut between, mut last, mut loops) = (0, 0, 0);
+        for u in rows.clone() {
+            let row = self.row(u);
+            let columns = &self.columns[row.clone()];
+            if let (Some(lowest), Some(highest)) = (columns.first(), columns.last()) {
+                let before = row.start > arcs.start && self.columns[row.start - 1] >= *lowest;
+                between += u64::from(before);
+                last = last.max(*highest);
+                loops += u64::from(columns.binary_search(&(u as u32)).is_ok());
+            }
         }
-        previous = Some((v, weight));
+        found.last = found.last.max(last);
+        match falls(&self.columns[arcs]) == between {
+            true => found.self_loops += loops,
+            false => rows.for_each(|u| self.look_closely(u, found)),
+        }
     }
+
+    fn look_closely(&self, u: usize, found: &mut Found) {
+        let row = self.row(u);
+        let columns = &self.columns[row.clone()];
+        if falls(columns) == 0 {
+            found.self_loops += u64::from(columns.binary_search(&(u as u32)).is_ok());
+            return;
+        }
+        let mut previous = None;
+        for arc in row {
+            let (v, weight) = (self.columns[arc], self.weights.map_or(1.0, |weights| weights[arc]));
+            found.self_loops += u64::from(v as usize == u);
+            if let Some((column, lighter)) = previous {
+                found.sorted &= (column, lighter) <= (v, weight);
+                found.duplicates += u64::from(column == v);
+            }
+            previous = Some((v, weight));
+        }
+    }
+}
+
+/// How many columns are not above the one before: seen without a branch.
+fn falls(columns: &[u32]) -> u64 {
+    let piece = |first: usize| {
+        let columns = &columns[first..columns.len().min(first + BLOCK + 1)];
+        let pairs = columns.iter().zip(columns.get(1..).unwrap_or_default());
+        u64::from(pairs.fold(0u32, |falls, (a, b)| falls + u32::from(a >= b)))
+    };
+    (0..columns.len()).step_by(BLOCK).map(piece).sum()
 }

@@ -55,10 +55,12 @@ impl Graph {
 
     fn has_all_reverses(&self, weighted: bool) -> bool {
         let weights = self.weights.as_deref().filter(|_| weighted);
+        // What lies in others' arrays is asked for once and not for every row.
+        let (offsets, columns) = (self.offsets(), self.columns());
         let surplus = |rows: Range<usize>| {
             let mut sum = 0u64;
             for u in rows {
-                let row = self.offsets[u] as usize..self.offsets[u + 1] as usize;
+                let row = offsets[u] as usize..offsets[u + 1] as usize;
                 let u = u as u32;
                 let mut add = |v: u32, weight: f32| {
                     let hash = edge_hash(u.min(v), u.max(v), weight);
@@ -66,7 +68,7 @@ impl Graph {
                     let sign = u64::from(u < v).wrapping_sub(u64::from(u > v));
                     sum = sum.wrapping_add(hash.wrapping_mul(sign));
                 };
-                let columns = &self.columns[row.clone()];
+                let columns = &columns[row.clone()];
                 match weights {
                     Some(weights) => {
                         columns.iter().zip(&weights[row]).for_each(|(v, weight)| add(*v, *weight))

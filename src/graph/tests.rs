@@ -308,3 +308,49 @@ fn a_column_too_large_is_named_wherever_it_is() {
     let message = refusal(&[0, 1, 3, 3], &[7, 0, 1], None);
     assert!(message.contains("arc 0 has column 7"), "{message}");
 }
+
+#[test]
+fn rows_are_looked_at_as_one_by_one() {
+    let draw = |i: u64| crate::hash::hash(11, i);
+    for seed in 0..40 {
+        let nodes = [1, 3, 300, 2000][seed as usize % 4];
+        let mut columns = Vec::new();
+        let mut offsets = vec![0u64];
+        for u in 0..nodes {
+            let at = |k: u64| (draw(seed << 40 | u << 16 | k) % nodes) as u32;
+            // One row in a while is longer than a piece.
+            let length = if at(1) % 97 == 5 { 40_000 } else { u64::from(at(2)) % 9 };
+            let mut row: Vec<u32> = (0..length).map(|k| at(10 + k)).collect();
+            match (at(3) % 50, seed % 3) {
+                (0, 1 | 2) => {}
+                (1, 2) => row.sort_unstable(),
+                _ => {
+                    row.sort_unstable();
+                    row.dedup();
+                }
+            }
+            columns.extend(row);
+            offsets.push(columns.len() as u64);
+        }
+        let weights = (seed % 2 == 0).then(|| {
+            let drawn = (0..columns.len() as u64).map(|e| (draw(e) % 3) as f32);
+            Array::from(drawn.collect::<Vec<f32>>())
+        });
+        let rows = Rows { offsets: offsets.into(), columns: columns.into(), weights };
+        let graph = Graph::of_rows(rows, None, Origin::default());
+        let (mut sorted, mut loops, mut parallel) = (true, 0, 0);
+        for u in 0..graph.nodes() {
+            let row: Vec<(u32, f32)> = graph.neighbors(u).collect();
+            sorted &= row.is_sorted();
+            loops += row.iter().filter(|(v, _)| *v as usize == u).count() as u64;
+            parallel += row.windows(2).filter(|pair| pair[0].0 == pair[1].0).count() as u64;
+        }
+        let found = check::rows(&graph);
+        assert_eq!((found.sorted, found.self_loops), (sorted, loops), "{seed}");
+        assert!(!sorted || found.duplicates == parallel, "{seed}");
+        assert!(
+            !sorted || Some(&found.last) == graph.columns().iter().max().or(Some(&0)),
+            "{seed}"
+        );
+    }
+}
