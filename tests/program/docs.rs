@@ -1072,6 +1072,28 @@ fn python_start(archive: &str) -> String {
     text
 }
 
+fn python_on_gpu(archive: &str) -> String {
+    let columns = [
+        ("program after CUDA's start", "program", "after-cuda-ms"),
+        ("first matrix", "package", "first-ms"),
+        ("a matrix", "package", "to-distances-ms"),
+        ("another source, left on the GPU", "package", "source-on-device-ms"),
+        ("in NumPy", "package", "source-on-host-ms"),
+        ("its search", "package", "run-ms"),
+    ];
+    let names: Vec<&str> = columns.iter().map(|(name, ..)| *name).collect();
+    let mut text = head(&[&["turn"], &names[..], &["matrix / program"]].concat());
+    for (turn, found) in (1..).zip(records(archive, "resident.jsonl")) {
+        let ms = |part: &str, name: &str| found[part][name].as_f64().unwrap();
+        let mut cells: Vec<String> =
+            columns.iter().map(|(_, part, name)| shown(Some(ms(part, name)))).collect();
+        let ratio = ms("package", "to-distances-ms") / ms("program", "after-cuda-ms");
+        cells.push(format!("{ratio:.2}"));
+        text += &row(&turn.to_string(), cells);
+    }
+    text
+}
+
 /// The textbook loop beside what is chosen.
 fn dense(archive: &str) -> String {
     let records = records(archive, "dense.jsonl");
@@ -1883,6 +1905,7 @@ const TABLES: [Table; 43] = [
     ("small", "benches.tar.gz", small),
     ("Python", "benches.tar.gz", python),
     ("Python at its start", "benches.tar.gz", python_start),
+    ("Python on a GPU", "benches.tar.gz", python_on_gpu),
 ];
 
 const WRITE: &str = "HIVE_WRITE_DOCS=1 cargo test docs writes it anew";
