@@ -1083,12 +1083,19 @@ def _pairs(graph, ebunch, measure, of_one, of_none):
 
 @served(_no_pairs)
 def jaccard_coefficient(G, ebunch=None):
-    # A whole number only where neither has a neighbour, as NetworkX has it.
-    of_none = lambda graph, u, v: 0.0 if graph[u] or graph[v] else 0  # noqa: E731
-    return _pairs(G, ebunch, "jaccard", lambda graph, node: 1.0 if graph[node] else 0, of_none)
+    def of_one(graph, node):
+        return 1.0 if graph[node] else 0
+
+    def of_none(graph, u, v):
+        # A whole number only where neither has a neighbour, as NetworkX has it.
+        return 0.0 if graph[u] or graph[v] else 0
+
+    return _pairs(G, ebunch, "jaccard", of_one, of_none)
 
 
 @served(_no_pairs)
 def adamic_adar_index(G, ebunch=None):
-    of_one = lambda graph, node: sum(1 / math.log(graph.degree(w)) for w in graph[node])  # noqa: E731
+    def of_one(graph, node):
+        return sum(1 / math.log(graph.degree(w)) for w in graph[node])
+
     return _pairs(G, ebunch, "adamic-adar", of_one, lambda graph, u, v: 0)
