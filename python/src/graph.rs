@@ -45,8 +45,6 @@ struct Rows {
     columns: SharedSlice<u32>,
     weights: Weights,
     origin: Origin,
-    /// The arcs of the graph without weights are in their order.
-    in_order: bool,
 }
 
 /// Of a graph that Python made.
@@ -103,8 +101,7 @@ impl Graph {
                 None,
                 unweighted,
             )?;
-            let in_order = std::ptr::eq(graph.columns(), (*columns).as_ref());
-            let rows = weights.map(|weights| Rows { offsets, columns, weights, origin, in_order });
+            let rows = weights.map(|weights| Rows { offsets, columns, weights, origin });
             Ok(Graph(Arc::new(Held { rows, ..Held::of(graph) })))
         })
     }
@@ -297,7 +294,7 @@ impl Held {
 
     /// The graph with its weights.
     fn whole(&self) -> Result<Arc<hivegraph::graph::Graph>> {
-        let Some(Rows { offsets, columns, weights, origin, in_order }) = &self.rows else {
+        let Some(Rows { offsets, columns, weights, origin }) = &self.rows else {
             return Ok(self.graph.clone());
         };
         let mut made = lock(&self.weighted);
@@ -305,7 +302,8 @@ impl Held {
             return Ok(whole.clone());
         }
         let (rows, weights) = ((offsets.clone(), columns.clone()), weights.rounded());
-        let whole = match in_order {
+        // The graph without weights looks at the same columns, unless they had to be sorted.
+        let whole = match std::ptr::eq(self.graph.columns(), (**columns).as_ref()) {
             true => {
                 let mut whole = self.graph.with_shared_weights(weights)?;
                 whole.origin.weights = origin.weights.clone();
