@@ -1,7 +1,22 @@
 //! Batches of sources that replicas work on by themselves.
 
+use crate::choice::Choice;
+use crate::error::{Error, Result};
 use crate::fleet::{Fleet, Replica};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Refuses a `--batch` of no source.
+pub(super) fn check_batch(asked: Choice<u32>) -> Result<()> {
+    match asked.given() {
+        Some(0) => Err(Error::input("--batch 0: use auto, or 1 or more")),
+        _ => Ok(()),
+    }
+}
+
+/// Most sources of a batch, where no more than `most` are of use.
+pub(super) fn most_of_batch(asked: Choice<u32>, most: usize) -> usize {
+    asked.given().map_or(most, |asked| most.min(asked as usize))
+}
 
 /// Which replica works on which batch.
 pub(super) struct Batches {

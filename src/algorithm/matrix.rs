@@ -1,6 +1,6 @@
 //! Distances from several sources to several targets, as a matrix: which rows and columns it has, and what is said of it.
 
-use super::lanes::WORDS;
+use super::lanes::MOST;
 use super::measure::Measured;
 use super::nearest::{NONE, Nearest};
 use super::workload::{Algorithm, Answer, Checked, Query, fields};
@@ -30,7 +30,7 @@ pub(super) fn strategy_told(strategy: &str) -> String {
     match strategy {
         SEARCHES => "a search from each source".into(),
         COPIES => "many sources at a time, each in a copy of the graph".into(),
-        other => format!("{other}, {} sources at a time", 64 * WORDS),
+        other => format!("{other}, up to {MOST} sources at a time"),
     }
 }
 
@@ -514,7 +514,7 @@ pub struct DistanceMatrix {
     pub unreached: u64,
     /// The largest distance of the others.
     pub farthest: f64,
-    /// How it was found: `levels`, 256 sources at a time, `copies`, many, or `searches`, one after another.
+    /// How it was found: `levels`, up to 1,024 sources at a time, `copies`, many, or `searches`, one after another.
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,

@@ -14,7 +14,7 @@
 //! sources, these are the exact values; from k sources drawn at random they are estimates (the eccentricity is too low). Closeness is 0
 //! where R is empty or all of it is at distance 0, and sources at distance 0 add nothing to the harmonic sum.
 //!
-//! **Idea.** 256 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level. Where degrees are
+//! **Idea.** Up to 1,024 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level. Where degrees are
 //! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
 //! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
 //!
@@ -36,15 +36,16 @@ mod answer;
 mod program;
 mod sums;
 
-use super::batches::Batches;
+use super::batches::{Batches, check_batch};
 use super::copies::{Copied, Distance};
 use super::frame::ReplicaAnswer;
-use super::lanes;
+use super::lanes::{self, LaneShape};
 use super::matrix::{COPIES, LEVELS, SEARCHES, is_dealt, parts};
 use super::sssp::{self, Each, WHOLE, may_overflow, weights_are_whole};
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Measured, Precision, RunOptions, Seeds};
+use crate::choice::Choice;
 use crate::choice::number_or_none;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -110,6 +111,9 @@ pub struct ClosenessConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "DISTANCE", allow_hyphen_values = true))]
     #[serde(with = "number_or_none")]
     pub within: Option<f64>,
+    /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub batch: Choice<u32>,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]
     pub rank_by: ClosenessRank,
@@ -138,7 +142,7 @@ pub struct Closeness {
     pub sources: u64,
     /// Distances by weight were added up in 64 bits.
     pub double: bool,
-    /// How it was found: `levels`, 256 sources at a time, `copies`, many, or `searches`, one after another.
+    /// How it was found: `levels`, up to 1,024 sources at a time, `copies`, many, or `searches`, one after another.
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
@@ -220,6 +224,7 @@ impl Algorithm for ClosenessCentrality {
     }
 
     fn check(config: &ClosenessConfig) -> Result<()> {
+        check_batch(config.batch)?;
         if let Some(within) = config.within.filter(|within| within.is_nan() || *within < 0.0) {
             return Err(Error::input(format!("--within {within}: a distance is 0 or more")));
         }
@@ -232,11 +237,10 @@ impl Algorithm for ClosenessCentrality {
     }
 
     fn arrays(shape: &GraphShape, config: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
-        let (nodes, sources) =
-            (shape.nodes as usize, most_of(&config.sources, shape.nodes as usize));
+        let sources = most_of(&config.sources, shape.nodes as usize);
         match config.weighted {
             true => summed_arrays(shape, (sources, false), world),
-            false => lanes::arrays(nodes, sources, world),
+            false => lanes::arrays(shape, sources, LaneShape::least(sources), world),
         }
     }
 
@@ -268,9 +272,10 @@ impl Asked<'_> {
         }
         let (rows, config, run) = (graph.general(fleet)?, query.config.clone(), (*run).clone());
         let sources = query.start.clone();
-        let batches = self.batches(lanes::LANES);
+        let shape = LaneShape::new((fleet, &query.graph), self.sizes(), |_| Vec::new());
+        let batches = self.batches(shape.lanes);
         let program =
-            move |r: &mut _| program::program(r, &rows, &config, (&sources, &batches), &run);
+            move |r: &mut _| program::program(r, &rows, &config, (&sources, shape, &batches), &run);
         Ok(self.found(fleet.run(program)?, LEVELS))
     }
 
@@ -334,9 +339,10 @@ impl Asked<'_> {
         sums::arrays((self.query.graph.nodes(), self.query.start.len()), self.least, 1)
     }
 
-    /// Sources, and among how many replicas they are dealt.
-    fn sizes(&self) -> (usize, usize) {
-        (self.query.start.len(), parts(self.fleet.world(), self.run))
+    /// Sources, among how many replicas they are dealt, and how many of them go together.
+    fn sizes(&self) -> (usize, usize, Choice<u32>) {
+        let Query { start, config, .. } = self.query;
+        (start.len(), parts(self.fleet.world(), self.run), config.batch)
     }
 
     /// Of at most so many sources.

@@ -4,7 +4,7 @@ use super::{ClosenessConfig, ClosenessMode, Sums};
 use crate::algorithm::RunOptions;
 use crate::algorithm::batches::Batches;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, timed, values};
-use crate::algorithm::lanes::{LANES, Lanes, State, unit};
+use crate::algorithm::lanes::{LaneShape, Lanes, State, unit};
 use crate::algorithm::same::Words;
 use crate::error::Result;
 use crate::fleet::Replica;
@@ -15,13 +15,14 @@ pub(super) fn program(
     r: &mut Replica,
     g: &Resident,
     config: &ClosenessConfig,
-    (sources, batches): (&[u32], &Batches),
+    (sources, shape, batches): (&[u32], LaneShape, &Batches),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
     let backward = config.mode == ClosenessMode::Out;
     // No path has as many arcs as 32 bits count.
     let limit = config.within.map_or(u32::MAX, |within| within as u32);
-    let mut driver = Driver { lanes: Lanes::new(r, g, sources, backward)?, batches, limit };
+    let mut driver =
+        Driver { lanes: Lanes::new(r, g, (sources, shape), backward)?, batches, limit };
     let measured = timed(r, run, &mut driver)?;
     let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
     ReplicaAnswer::new(measured, || {
@@ -57,7 +58,8 @@ impl Run for Driver<'_> {
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         for batch in self.batches.of(r) {
-            let sources = batch * LANES..self.lanes.sources.len().min((batch + 1) * LANES);
+            let (all, lanes) = (self.lanes.sources.len(), self.lanes.shape.lanes);
+            let sources = batch * lanes..all.min((batch + 1) * lanes);
             self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
         if !self.batches.are_dealt() {

@@ -9,9 +9,11 @@
 mod matrix;
 
 use super::arrays::{device_arrays, replicated_arrays};
+use super::batches::most_of_batch;
 use super::frame::{Log, operators};
 use super::long_paths::{NearFar, Places, Rows, Search, Searched};
 use super::sssp::rows_of;
+use crate::choice::Choice;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Backend, Fleet, Replica};
@@ -58,10 +60,10 @@ pub(super) struct Copied {
 
 impl Copied {
     /// If `parts` replicas search from so many sources sooner in copies than elsewhere: on GPUs, where degrees are small and alike.
-    /// `beside` are other arrays with so many copies.
+    /// At most `asked` at a time. `beside` are other arrays with so many copies.
     pub fn new(
         (fleet, graph): (&Fleet, &Prepared),
-        (sources, parts): (usize, usize),
+        (sources, parts, asked): (usize, usize, Choice<u32>),
         beside: impl Fn(usize) -> Vec<DeviceArray>,
         (distance, backward): (Distance, bool),
     ) -> Result<Option<Copied>> {
@@ -74,7 +76,9 @@ impl Copied {
         let most = GraphShape::at_most(nodes, arcs, all.is_symmetric(), None);
         let forms = total(&memory::weighted(&most)) + total(&memory::general(&most));
         let room = memory::room(fleet.info()).saturating_sub(forms) / 2;
-        let Some(shape) = CopyShape::new((all.nodes(), own), beside, room) else { return Ok(None) };
+        let Some(shape) = CopyShape::new((all.nodes(), own, asked), beside, room) else {
+            return Ok(None);
+        };
         let rows = graph.weighted(fleet)?;
         let flat = rows.layout.flat;
         Ok(flat.then_some(Copied { graph: rows, shape, distance, backward }))
@@ -111,7 +115,7 @@ impl CopyShape {
     /// For at most so many sources in a graph of so many nodes, in so much `room`, `beside` other arrays. Nothing where fewer than
     /// [`LEAST`] fit.
     fn new(
-        (nodes, sources): (usize, usize),
+        (nodes, sources, asked): (usize, usize, Choice<u32>),
         beside: impl Fn(usize) -> Vec<DeviceArray>,
         room: u64,
     ) -> Option<CopyShape> {
@@ -122,7 +126,7 @@ impl CopyShape {
             shape.places() <= PLACES && bytes <= room
         };
         // The same number for batches of the same length.
-        let batches = sources.div_ceil(MOST).max(1);
+        let batches = sources.div_ceil(most_of_batch(asked, MOST)).max(1);
         let copies =
             std::iter::successors(Some(sources.div_ceil(batches)), |n| Some(n.div_ceil(2)));
         let copies = copies.take_while(|copies| *copies >= LEAST).find(fits)?;
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn batches_are_of_one_length_and_as_many_copies_as_fit() {
         let shape = |nodes, sources, room| {
-            let shape = CopyShape::new((nodes, sources), |_| Vec::new(), room);
+            let shape = CopyShape::new((nodes, sources, Choice::Auto), |_| Vec::new(), room);
             shape.map(|shape| (shape.shift, shape.copies))
         };
         assert_eq!(shape(1000, 8, u64::MAX), Some((10, 8)));

@@ -17,6 +17,7 @@
 
 mod single;
 
+use super::batches::check_batch;
 use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
 use super::matrix::{
@@ -27,6 +28,7 @@ use super::sssp::{self, Each, WHOLE, may_overflow, total_weight, weights_are_who
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Query, Request, config, run};
 use super::{Precision, RunOptions, Seeds};
+use crate::choice::Choice;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -60,6 +62,9 @@ pub struct DistancesConfig {
     /// Of each source the so many nearest targets alone, itself not counted, those of one distance by rising id [default: all].
     #[cfg_attr(feature = "cli", arg(long, value_name = "M"))]
     pub nearest: Option<u32>,
+    /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub batch: Choice<u32>,
     /// Writes rows to this .npy as they are found, in place of holding them in memory; auto is then f64 wherever a sum of whole
     /// numbers may reach 2^24. Until all are there it is PATH.part, with a list in PATH.rows, and the same command goes on with it.
     #[cfg_attr(feature = "cli", arg(long, value_name = "PATH"))]
@@ -101,6 +106,7 @@ impl Algorithm for WeightMatrix {
     const KERNELS: &'static [&'static str] = &["sssp.cu"];
 
     fn check(config: &DistancesConfig) -> Result<()> {
+        check_batch(config.batch)?;
         check_nearest(config.nearest, config.into.as_deref())
     }
 
@@ -178,7 +184,7 @@ impl Searched<'_> {
         let Searched { fleet, graph, query, run, rows } = self;
         let (ends, into) = (query.start.clone(), query.config.into.as_deref());
         let file = file_of::<T>(into, WeightMatrix::NAME, (&ends, &query.graph))?;
-        let sizes = (ends.sources.len(), parts(fleet.world(), run));
+        let sizes = (ends.sources.len(), parts(fleet.world(), run), query.config.batch);
         let beside = |copies| matrix_arrays::<f32>(&ends, copies);
         let copied = match T::DOUBLE {
             true => None,

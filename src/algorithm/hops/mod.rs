@@ -3,7 +3,7 @@
 //! **Definition.** hops(s, v) is the least number of arcs of a path from source s to target v, whatever the arcs weigh; 0 if they are the
 //! same node. Where there is no path it is the largest number of the matrix's type.
 //!
-//! **Idea.** 256 sources are searched from together (`lanes.rs`). At the end of a level each node that has new bits writes the level into
+//! **Idea.** Up to 1,024 sources are searched from together (`lanes.rs`). At the end of a level each node that has new bits writes the level into
 //! its column, at the rows of these bits. Where degrees are small and alike, so that paths are long, the sources of such a batch share
 //! little: GPUs search from many sources at once in copies of the graph instead (`copies`), and the host from a source a thread
 //! (`host.rs`).
@@ -11,7 +11,7 @@
 //! **Replicas.** Batches of sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged.
 //! With `--merge redundant` each searches from all sources.
 //!
-//! **Arrays.** Those of `lanes.rs`; `rows: [256, targets] u8 or u32`, `column: [n] u32` and `beyond: [1] u32`, each replica's own.
+//! **Arrays.** Those of `lanes.rs`; `rows: [lanes, targets] u8 or u32`, `column: [n] u32` and `beyond: [1] u32`, each replica's own.
 //! Or those of `copies`.
 //!
 //! **Source.** That of `lanes.rs`, and of `copies`.
@@ -19,9 +19,10 @@
 mod host;
 mod program;
 
+use super::batches::check_batch;
 use super::copies::{self, Copied, Distance, matrix_arrays};
 use super::frame::ReplicaAnswer;
-use super::lanes::{self, LANES};
+use super::lanes::{self, LaneShape};
 use super::matrix::{
     Asked, COPIES, DistanceMatrix, Ends, LEVELS, SEARCHES, check_into, check_nearest, file_of,
     is_dealt, parts,
@@ -29,6 +30,7 @@ use super::matrix::{
 use super::start::{files_of, most_of};
 use super::workload::{Algorithm, Request, config, run};
 use super::{RunOptions, Seeds};
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
@@ -99,6 +101,9 @@ pub struct HopsConfig {
     /// path through all nodes). A distance that it has no room for stops the run [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub dtype: HopType,
+    /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    pub batch: Choice<u32>,
     /// Writes rows to this .npy as they are found, in place of holding them in memory. Until all are there it is PATH.part, with a
     /// list in PATH.rows, and the same command goes on with it.
     #[cfg_attr(feature = "cli", arg(long, value_name = "PATH"))]
@@ -135,6 +140,7 @@ impl Algorithm for HopMatrix {
     const FORM: Form = Form::General;
 
     fn check(config: &HopsConfig) -> Result<()> {
+        check_batch(config.batch)?;
         check_nearest(config.nearest, config.into.as_deref())
     }
 
@@ -167,8 +173,9 @@ impl Algorithm for HopMatrix {
     fn arrays(shape: &GraphShape, config: &HopsConfig, world: usize) -> Vec<DeviceArray> {
         let nodes = shape.nodes as usize;
         let (sources, targets) = (most_of(&config.sources, nodes), most_of(&config.targets, nodes));
-        let mut all = lanes::arrays(nodes, sources, world);
-        let values = LANES.min(sources) * targets;
+        let least = LaneShape::least(sources);
+        let mut all = lanes::arrays(shape, sources, least, world);
+        let values = least.lanes * targets;
         let small = config.dtype.of(nodes) == HopType::U8;
         all.extend(program::arrays(nodes, values, small, world));
         all
@@ -189,7 +196,7 @@ fn solved<T: Hops>(request: Request<HopMatrix>) -> Result<DistanceMatrix> {
     check_into(fleet, into, (run, extras))?;
     let (ends, dealt) = (query.start.clone(), is_dealt(fleet, run));
     let file = file_of::<T>(into, HopMatrix::NAME, (&ends, &query.graph))?;
-    let sizes = (ends.sources.len(), parts(fleet.world(), run));
+    let sizes = (ends.sources.len(), parts(fleet.world(), run), query.config.batch);
     let beside = |copies| matrix_arrays::<T>(&ends, copies);
     let copied = Copied::new((fleet, graph), sizes, beside, (Distance::Arcs, false))?;
     let (asked, run) = (Asked { ends, file: file.clone(), dealt }, run.clone());
@@ -201,8 +208,12 @@ fn solved<T: Hops>(request: Request<HopMatrix>) -> Result<DistanceMatrix> {
         None => {
             let rows = graph.general(fleet)?;
             let by_threads = fleet.info().backend != "cuda" && is_flat_graph(rows.graph());
+            let beside =
+                |lanes| program::matrix_arrays::<T>(&asked.ends, lanes, rows.graph().nodes());
+            let shape = LaneShape::new((fleet, rows.graph()), sizes, beside);
+            let shape = if by_threads { shape.without_bits() } else { shape };
             let program =
-                move |r: &mut _| program::program::<T>(r, &rows, (&asked, by_threads), &run);
+                move |r: &mut _| program::program::<T>(r, &rows, (&asked, by_threads, shape), &run);
             (if by_threads { SEARCHES } else { LEVELS }, fleet.run(program)?)
         }
     };

@@ -4,7 +4,7 @@ use super::{HopType, host};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed};
-use crate::algorithm::lanes::{LANES, Lanes, Level, WORDS};
+use crate::algorithm::lanes::{LaneShape, Lanes, Level};
 use crate::algorithm::matrix::{Asked, BroughtRows, Ends, Kept, Placed, part};
 use crate::algorithm::same::Words;
 use crate::collective::{Element, Replicated};
@@ -29,6 +29,11 @@ replicated_arrays! {
     }
 }
 
+/// Device arrays beside the searches of so many lanes.
+pub(super) fn matrix_arrays<T: Hops>(ends: &Ends, lanes: usize, nodes: usize) -> Vec<DeviceArray> {
+    State::<T::Found>::list((nodes, lanes * ends.targets.len()), 1)
+}
+
 /// Device arrays of one of `world` replicas; `small`: values have 8 bits.
 pub(super) fn arrays(nodes: usize, values: usize, small: bool, world: usize) -> Vec<DeviceArray> {
     match small {
@@ -40,11 +45,19 @@ pub(super) fn arrays(nodes: usize, values: usize, small: bool, world: usize) -> 
 /// A target writes `level` where it has new bits. Rows come one after another, so that the threads of a warp, whose nodes have columns
 /// beside each other, write side by side.
 #[lambda]
-fn note(v: u32, bits: Reads<u64>, column: Reads<u32>, targets: u64, level: u32, rows: Writes<u32>) {
+fn note(
+    v: u32,
+    shift: u32,
+    bits: Reads<u64>,
+    column: Reads<u32>,
+    targets: u64,
+    level: u32,
+    rows: Writes<u32>,
+) {
     let at = column[v] as u64;
     if at < targets {
-        for k in 0_u64..WORDS as u64 {
-            let word = bits[v as u64 * WORDS as u64 + k];
+        for k in 0_u64..1_u64 << shift {
+            let word = bits[((v as u64) << shift) + k];
             if word != 0_u64 {
                 for bit in 0_u64..64_u64 {
                     if word >> bit & 1_u64 != 0_u64 {
@@ -60,6 +73,7 @@ fn note(v: u32, bits: Reads<u64>, column: Reads<u32>, targets: u64, level: u32, 
 #[lambda]
 fn note_small(
     v: u32,
+    shift: u32,
     bits: Reads<u64>,
     column: Reads<u32>,
     targets: u64,
@@ -72,8 +86,8 @@ fn note_small(
         if level >= 255_u32 {
             beyond.max(0_u64, level);
         }
-        for k in 0_u64..WORDS as u64 {
-            let word = bits[v as u64 * WORDS as u64 + k];
+        for k in 0_u64..1_u64 << shift {
+            let word = bits[((v as u64) << shift) + k];
             if word != 0_u64 {
                 for bit in 0_u64..64_u64 {
                     if word >> bit & 1_u64 != 0_u64 {
@@ -222,20 +236,20 @@ fn no_room(hops: u32, dtype: HopType) -> Error {
 pub(super) fn program<T: Hops>(
     r: &mut Replica,
     g: &Resident,
-    (asked, by_threads): (&Asked, bool),
+    (asked, by_threads, shape): (&Asked, bool, LaneShape),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<BroughtRows>> {
     let Asked { ends: Ends { sources, targets, .. }, dealt, .. } = asked;
     let nodes = g.graph().nodes();
     let own = part(sources.len(), *dealt, (r.rank(), r.world()));
-    let kept = Kept::new(own, asked, LANES)?;
-    let values = LANES.min(sources.len()) * targets.len();
+    let kept = Kept::new(own, asked, shape.lanes)?;
+    let values = shape.lanes * targets.len();
     let mut state = State::<T::Found>::allocate(r, (nodes, values))?;
     let mut column = crate::memory::zeros("columns", nodes)?;
     column.fill(u32::MAX);
     (0..).zip(targets).for_each(|(at, target)| column[*target as usize] = at);
     state.column.assign(&column)?;
-    let lanes = Lanes::new(r, g, sources, false)?;
+    let lanes = Lanes::new(r, g, (sources, shape), false)?;
     let [note, start] = T::lambdas();
     let (compared, hash) = ([run.compare, *dealt], [0; 2]);
     let mut driver =
@@ -267,7 +281,8 @@ impl<T: Hops> Run for Driver<'_, T> {
         let (graph, targets) = (lanes.graph(), asked.ends.targets.len());
         r.fill("rows", &mut state.rows, T::NONE)?;
         r.for_all("own", Over::range(0..0), start, starting(state, lanes, targets, 0))?;
-        lanes.meet(r, |r, level| found(r, (graph, note), (state, targets), level))
+        let shift = lanes.shape.shift;
+        lanes.meet(r, |r, level| found(r, (graph, note, shift), (state, targets), level))
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
@@ -276,7 +291,7 @@ impl<T: Hops> Run for Driver<'_, T> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        for sources in self.kept.lacking(LANES) {
+        for sources in self.kept.lacking(self.lanes.shape.lanes) {
             self.batch(r, log, sources)?;
         }
         self.hash = self.kept.hash(r, self.asked.ends.sources.len(), self.compared)?;
@@ -345,19 +360,21 @@ impl<T: Hops> Driver<'_, T> {
         let args = starting(state, lanes, targets, sources.start);
         r.for_all("own", Over::range(0..sources.len()), start, args)?;
         let batch = (sources, u32::MAX);
-        lanes.search(r, log, batch, |r, level| found(r, (graph, note), (state, targets), level))
+        let of = (graph, &*note, lanes.shape.shift);
+        lanes.search(r, log, batch, |r, level| found(r, of, (state, targets), level))
     }
 }
 
 /// What a level has found becomes part of the rows.
 fn found<F: Element>(
     r: &mut Replica,
-    (graph, note): (&Resident, &Lambda<()>),
+    (graph, note, shift): (&Resident, &Lambda<()>, u32),
     (state, targets): (&mut State<F>, usize),
     Level { number, nodes, bits }: Level,
 ) -> Result<()> {
     let State { rows, column, beyond } = state;
     let args = Args::new()
+        .scalar("shift", shift)
         .reads("bits", bits)
         .reads("column", column)
         .scalar("targets", targets as u64)

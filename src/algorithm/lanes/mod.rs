@@ -1,0 +1,343 @@
+//! Breadth-first searches from many sources at a time: one program of operators for GPUs and host.
+//!
+//! **Idea.** Up to 1,024 sources are searched from together. A node has a bit for each, which says whether the source has reached it.
+//! In a level a node takes over the bits of its neighbours: those that are new say how many sources are at that distance. A level
+//! with few arcs is pushed, from nodes with new bits; another one is pulled, by each word that lacks some bit, until it lacks none. Bits
+//! of sources that reached nobody in the last level are not waited for.
+//!
+//! A word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a GPU reads
+//! them together. Long rows are cut into pieces, each pulled by itself.
+//!
+//! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
+//! at exactly k. What a node adds up in a level depends on these alone, so nothing depends on the order of work.
+//!
+//! **Source.** Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann, Vo, "The more the merrier: efficient multi-source graph
+//! traversal", PVLDB 8(4), 2014 (bits for sources).
+
+mod lambdas;
+mod shape;
+
+use super::arrays::{OnReplicas, replicated_arrays};
+use super::frame::{Log, operators};
+use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
+use crate::error::Result;
+use crate::fleet::{Backend, Replica};
+use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::{Resident, is_flat_graph};
+use crate::operator::{Advance, Args, Over};
+use lambdas::Lambdas;
+pub(super) use shape::{LaneShape, MOST};
+use std::ops::Range;
+
+/// Counters that nodes with new bits add to, so far from each other that threads seldom meet.
+const COUNTERS: u32 = 64;
+const APART: u32 = 8;
+/// A counter has nodes from this bit on, and the arcs out of them below.
+const NODES: u32 = 36;
+/// Copies of the words that say which sources have reached anybody in a level, for the same reason.
+const SPREAD: u64 = 64;
+
+/// Arcs of a piece of a row.
+const PIECE: u64 = 128;
+
+/// Levels that are queued before it is looked at what they found, where paths are long.
+const LEVELS: u64 = 16;
+
+/// A push looks at the arcs of the frontier, each with an atomic; a pull looks at no more than all arcs. It is pulled where
+/// the frontier has more than one in so many of them.
+const PULLED: u64 = 4;
+
+/// What lengths of arrays follow from.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    nodes: usize,
+    sources: usize,
+    /// Of a node.
+    words: usize,
+    /// Most pieces of rows behind the first ones.
+    pieces: usize,
+}
+
+impl Sizes {
+    fn new((nodes, arcs): (u64, u64), sources: usize, shape: LaneShape) -> Sizes {
+        let (nodes, pieces) = (nodes as usize, (arcs / PIECE) as usize);
+        Sizes { nodes, sources, words: shape.words(), pieces }
+    }
+}
+
+replicated_arrays! {
+    /// The replicated state.
+    pub(super) struct State of Sizes {
+        /// `[sources]` nodes.
+        sources: Replicated<u32> = "sources", Gather, |s| s.sources;
+        /// `[n, words]` sources that have reached a node, one bit each; so have those that the batch lacks.
+        seen: Replicated<u64> = "seen", Gather, |s| s.nodes * s.words;
+        /// `[n, words]` those that have in the last level.
+        visit: Replicated<u64> = "visit", Gather, |s| s.nodes * s.words;
+        /// `[n, words]` those that do in this level.
+        next: Replicated<u64> = "next visit", Gather, |s| s.nodes * s.words;
+        /// `[words]` the sources that reached anybody in the last level: nobody will hear of others.
+        past: Replicated<u64> = "past sources", Gather, |s| s.words;
+        /// `[SPREAD, words]` those that do in this level.
+        found: Replicated<u64> = "found sources", Gather, |s| SPREAD as usize * s.words;
+        /// Counters that nodes with new bits add to.
+        work: Replicated<u64> = "work", Gather, |_| (COUNTERS * APART) as usize;
+        /// `[pieces, 2]` the node, and the number of the piece of its row.
+        pieces: Replicated<u32> = "pieces of rows", Gather, |s| 2 * s.pieces;
+        /// `[n]` the sum of distances.
+        far: Replicated<u64> = "far", Sum, |s| s.nodes;
+        /// `[n]` the sum of 1 / distance, in units.
+        harmonic: Replicated<u64> = "harmonic", Sum, |s| s.nodes;
+        /// `[n]` sources at a finite distance above 0.
+        reached: Replicated<u32> = "reached", Sum, |s| s.nodes;
+        /// `[n]` the largest distance.
+        farthest: Replicated<u32> = "farthest", Max, |s| s.nodes;
+    }
+}
+
+/// What one source at distance 1 adds to a harmonic sum of fixed unit: sums of as many as there are nodes are below 2^63.
+pub(super) fn unit(nodes: usize) -> u64 {
+    1 << (63 - (nodes as u64 + 1).next_power_of_two().trailing_zeros())
+}
+
+/// Device arrays of one of `world` replicas.
+pub(super) fn arrays(
+    graph: &GraphShape,
+    sources: usize,
+    shape: LaneShape,
+    world: usize,
+) -> Vec<DeviceArray> {
+    let nodes = graph.nodes as usize;
+    let mut all = State::list(Sizes::new((graph.nodes, graph.arcs), sources, shape), world);
+    let marks = Marks::words_of(Marked::Lines, nodes.div_ceil(64));
+    for label in ["front", "next front"] {
+        all.extend(Frontier::specs(label, nodes, MergeOp::Or, world));
+        all.push(DeviceArray::new::<u32>("marks of a set", marks));
+    }
+    all
+}
+
+/// The searches of a replica.
+pub(super) struct Lanes<'a> {
+    g: &'a Resident,
+    pub sources: &'a [u32],
+    pub shape: LaneShape,
+    /// Bits go against the arcs.
+    backward: bool,
+    pub state: State,
+    /// Pieces of rows behind the first ones.
+    pieces: usize,
+    /// Nodes with new bits, of the last level and of this one.
+    front: Frontier,
+    told: Frontier,
+    lambdas: Lambdas,
+}
+
+/// What a level has found: its number, the nodes with new bits, and `[n, words]` these bits.
+pub(super) struct Level<'s> {
+    pub number: u32,
+    pub nodes: &'s Frontier,
+    pub bits: &'s Replicated<u64>,
+}
+
+impl<'a> Lanes<'a> {
+    /// Searches along the arcs of `g`, or `backward`. A meeting of all replicas, since the first use of a lambda is one, and replicas
+    /// will not make the same steps.
+    pub fn new(
+        r: &mut Replica,
+        g: &'a Resident,
+        (sources, shape): (&'a [u32], LaneShape),
+        backward: bool,
+    ) -> Result<Lanes<'a>> {
+        let graph = g.graph();
+        let sizes = Sizes::new((graph.nodes() as u64, graph.arcs()), sources.len(), shape);
+        let mut state = State::allocate(r, sizes)?;
+        state.sources.assign(sources)?;
+        let front = r.frontier("front", sizes.nodes, MergeOp::Or)?;
+        let told = r.frontier("next front", sizes.nodes, MergeOp::Or)?;
+        let backward = backward && !graph.is_symmetric();
+        let lambdas = Lambdas::new();
+        let args = Args::new()
+            .scalar("backward", u32::from(backward))
+            .writes("pieces", &mut state.pieces)
+            .writes("count", &mut state.work);
+        r.for_all("cut", Over::nodes(g).whole(), &lambdas.cut, args)?;
+        let pieces = r.read(&state.work)?[0] as usize;
+        Ok(Lanes { g, sources, shape, backward, state, pieces, front, told, lambdas })
+    }
+
+    /// Uses each lambda once, those of `found` among them. What it leaves is reset.
+    pub fn meet(
+        &mut self,
+        r: &mut Replica,
+        mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
+    ) -> Result<()> {
+        self.start(r, 0..0)?;
+        self.push(r, 1, 0)?;
+        self.pull(r, 1, 0)?;
+        found(r, Level { number: 0, nodes: &self.told, bits: &self.state.next })
+    }
+
+    /// Nobody has heard of any source.
+    pub fn reset(&mut self, r: &mut Replica) -> Result<()> {
+        let State { far, harmonic, reached, farthest, .. } = &mut self.state;
+        r.fill("far", far, 0)?;
+        r.fill("harmonic", harmonic, 0)?;
+        r.fill("reached", reached, 0)?;
+        r.fill("farthest", farthest, 0)
+    }
+
+    /// What is searched.
+    pub fn graph(&self) -> &'a Resident {
+        self.g
+    }
+
+    /// Searches from these sources, no more than there are lanes, up to a level, and adds up what nodes find. Each level's work ends with
+    /// `found`.
+    pub fn search(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        (batch, limit): (Range<usize>, u32),
+        mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
+    ) -> Result<()> {
+        let unit = unit(self.g.graph().nodes());
+        operators((r, log, "step start"), |r| self.start(r, batch.clone()))?;
+        let own = &self.sources[batch.clone()];
+        let degrees = own.iter().map(|v| self.g.graph().degree(*v as usize));
+        let (mut nodes, mut arcs) = (batch.len() as u64, degrees.sum::<u64>());
+        // Where paths are long a look at what a level has found takes as long as the level.
+        let long = matches!(r.backend, Backend::Cuda(_)) && is_flat_graph(self.g.graph());
+        let levels = if long { LEVELS } else { 1 };
+        let mut level = 0u32;
+        while level < limit {
+            let levels = levels.min(u64::from(limit - level));
+            let pull = !long && arcs * PULLED > self.g.graph().arcs();
+            let looked = if pull { self.g.graph().arcs() } else { arcs };
+            let name = if pull { "step pull" } else { "step push" };
+            let counted = operators((r, log, name), |r| {
+                for _ in 0..levels {
+                    level += 1;
+                    let share = (unit + u64::from(level) / 2) / u64::from(level);
+                    r.fill("work", &mut self.state.work, 0)?;
+                    r.clear("next front", &mut self.told)?;
+                    match pull {
+                        true => self.pull(r, level, share)?,
+                        false => self.push(r, level, share)?,
+                    }
+                    let (nodes, bits) = (&self.told, &self.state.next);
+                    found(r, Level { number: level, nodes, bits })?;
+                    std::mem::swap(&mut self.front, &mut self.told);
+                    std::mem::swap(&mut self.state.visit, &mut self.state.next);
+                }
+                r.read(&self.state.work)
+            })?;
+            log.book(name, (levels, looked), (nodes, arcs), "none");
+            nodes = counted.iter().map(|counter| counter >> NODES).sum();
+            arcs = counted.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
+            if nodes == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sources of a batch have reached themselves, and nobody else.
+    fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
+        let State { sources, seen, visit, next, past, found, .. } = &mut self.state;
+        let shift = self.shape.shift;
+        let args = Args::new()
+            .scalar("shift", shift)
+            .scalar("count", batch.len() as u64)
+            .writes("seen", &mut *seen)
+            .writes("visit", &mut *visit)
+            .writes("next", next);
+        let all = Over::elements(self.g.graph().nodes() << shift).whole();
+        r.for_all("blank", all, &self.lambdas.blank, args)?;
+        r.clear("front", &mut self.front)?;
+        r.fill("past sources", past, 0)?;
+        r.fill("found sources", found, 0)?;
+        let args = Args::new()
+            .scalar("shift", shift)
+            .reads("sources", sources)
+            .scalar("first", batch.start as u64)
+            .writes("seen", seen)
+            .writes("visit", visit)
+            .writes("past", past)
+            .writes_set("front", &mut self.front);
+        r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
+    }
+
+    /// Nodes with new bits tell their neighbours. It leaves `visit` empty, which becomes the `next` of the next level.
+    fn push(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
+        let Lanes { g, backward, shape, state, front, told, lambdas, .. } = self;
+        let State { seen, visit, next, .. } = &mut *state;
+        let over = Over::frontier(g, front).whole();
+        let args = Args::new()
+            .scalar("shift", shape.shift)
+            .reads("visit", visit)
+            .reads("seen", seen)
+            .writes("next", next);
+        let how = Advance { backward: *backward, ..Advance::default() };
+        r.advance("tell", over, &lambdas.tell, args, how.output(told))?;
+        let args = Args::new().scalar("shift", shape.shift).writes("visit", visit);
+        r.for_all("forget", over, &lambdas.forget, args)?;
+        let State { next, seen, found, far, harmonic, reached, farthest, work, .. } = state;
+        let args = Args::new()
+            .scalar("shift", shape.shift)
+            .scalar("backward", u32::from(*backward))
+            .scalar("level", level)
+            .scalar("share", share)
+            .writes("next", next)
+            .writes("seen", seen)
+            .writes("found", found)
+            .writes("far", far)
+            .writes("harmonic", harmonic)
+            .writes("reached", reached)
+            .writes("farthest", farthest)
+            .writes("work", work);
+        r.for_all("take", Over::frontier(g, told).whole(), &lambdas.take, args)?;
+        self.gather(r)
+    }
+
+    /// Words that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
+    fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
+        let Lanes { g, backward, shape, state, pieces, told, lambdas, .. } = self;
+        let State { visit, next, seen, past, found, pieces: listed, .. } = &mut *state;
+        let args = Args::new()
+            .scalar("shift", shape.shift)
+            .scalar("backward", u32::from(*backward))
+            .reads("pieces", listed)
+            .reads("past", past)
+            .reads("visit", visit)
+            .writes("seen", seen)
+            .writes("next", next)
+            .writes("found", found);
+        let words = (g.graph().nodes() + *pieces) << shape.shift;
+        r.for_all("hear", Over::elements(words).with(g).whole(), &lambdas.hear, args)?;
+        r.fill("visit", visit, 0)?;
+        let State { next, far, harmonic, reached, farthest, work, .. } = state;
+        let args = Args::new()
+            .scalar("shift", shape.shift)
+            .scalar("backward", u32::from(*backward))
+            .scalar("level", level)
+            .scalar("share", share)
+            .writes("next", next)
+            .writes_set("news", told)
+            .writes("far", far)
+            .writes("harmonic", harmonic)
+            .writes("reached", reached)
+            .writes("farthest", farthest)
+            .writes("work", work);
+        r.for_all("look", Over::nodes(g).whole(), &lambdas.look, args)?;
+        self.gather(r)
+    }
+
+    /// Which sources have reached anybody in this level.
+    fn gather(&mut self, r: &mut Replica) -> Result<()> {
+        let Lanes { shape, state: State { found, past, .. }, lambdas, .. } = self;
+        let args =
+            Args::new().scalar("shift", shape.shift).writes("found", found).writes("past", past);
+        r.for_all("gather", Over::range(0..shape.words()), &lambdas.gather, args)
+    }
+}
