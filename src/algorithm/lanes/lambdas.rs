@@ -165,15 +165,15 @@ fn hear(
     }
 }
 
-/// Word k of the sources that have reached somebody in this level.
+/// Word i of the sources that have reached somebody in this level.
 #[lambda]
-fn gather(k: u64, shift: u32, found: Writes<u64>, past: Writes<u64>) {
+fn gather(i: u64, shift: u32, found: Writes<u64>, past: Writes<u64>) {
     let mut all = 0_u64;
     for j in 0_u64..SPREAD {
-        all |= found[(j << shift) + k];
-        found[(j << shift) + k] = 0_u64;
+        all |= found[(j << shift) + i];
+        found[(j << shift) + i] = 0_u64;
     }
-    past[k] = all;
+    past[i] = all;
 }
 
 /// Counts what is new at v, and v among the nodes with new bits; says whether there is any.
