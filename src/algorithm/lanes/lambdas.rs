@@ -1,21 +1,19 @@
 //! What a level does with a node, an arc, or a word of a node.
+//!
+//! Those that go over all words are `unchecked`: on GPUs the checks of indices take longer than the work.
 
 use super::{APART, COUNTERS, NODES, PIECE, SPREAD};
 use crate::operator::{ArcLambda, GraphView, Lambda, Writes, device, lambda};
 
-/// Nobody has reached anybody. The batch has `count` sources, and a node `1 << shift` words.
-#[lambda]
-fn blank(i: u64, shift: u32, count: u64, seen: Writes<u64>, visit: Writes<u64>, next: Writes<u64>) {
+/// A batch of `count` sources lacks the others of a word: nobody need hear of them. A node has `1 << shift` words.
+#[lambda(unchecked)]
+fn lack(i: u64, shift: u32, count: u64, seen: Writes<u64>) {
     let first = (i & ((1_u64 << shift) - 1_u64)) * 64_u64;
-    let mut absent = 0_u64;
     if count <= first {
-        absent = u64::MAX;
+        seen[i] = u64::MAX;
     } else if count - first < 64_u64 {
-        absent = u64::MAX << (count - first);
+        seen[i] = u64::MAX << (count - first);
     }
-    seen[i] = absent;
-    visit[i] = 0_u64;
-    next[i] = 0_u64;
 }
 
 /// Source number i of a batch reaches itself.
@@ -64,7 +62,7 @@ fn cut(v: u32, g: GraphView, backward: u32, pieces: Writes<u32>, count: Writes<u
 }
 
 /// u tells v of the sources that have just reached it; says whether that was news.
-#[lambda]
+#[lambda(unchecked)]
 fn tell(
     u: u32,
     v: u32,
@@ -89,7 +87,7 @@ fn tell(
 }
 
 /// A node has told all.
-#[lambda]
+#[lambda(unchecked)]
 fn forget(v: u32, shift: u32, visit: Writes<u64>) {
     for k in 0_u64..1_u64 << shift {
         visit[((v as u64) << shift) + k] = 0_u64;
@@ -107,7 +105,7 @@ fn neighbor(g: GraphView, v: u32, place: u64, backward: u32) -> u64 {
 
 /// One word of a node asks the neighbours of a piece of its row, until no source is left that it may hear of. The first pieces of all
 /// nodes come first. `backward`: it asks those that it has arcs to, else those that have arcs to it.
-#[lambda]
+#[lambda(unchecked)]
 fn hear(
     i: u64,
     g: GraphView,
@@ -236,7 +234,7 @@ fn take(
 }
 
 /// A node that may have asked counts what is new.
-#[lambda]
+#[lambda(unchecked)]
 fn look(
     v: u32,
     g: GraphView,
@@ -259,7 +257,7 @@ fn look(
 
 /// All of them.
 pub(super) struct Lambdas {
-    pub blank: Lambda<()>,
+    pub lack: Lambda<()>,
     pub start: Lambda<()>,
     pub cut: Lambda<()>,
     pub tell: ArcLambda<bool>,
@@ -273,7 +271,7 @@ pub(super) struct Lambdas {
 impl Lambdas {
     pub fn new() -> Lambdas {
         Lambdas {
-            blank: blank(),
+            lack: lack(),
             start: start(),
             cut: cut(),
             tell: tell(),
@@ -295,8 +293,8 @@ mod tests {
         if !crate::operator::has_nvrtc() {
             return;
         }
-        let Lambdas { blank, start, cut, tell, forget, hear, gather, take, look } = Lambdas::new();
-        for lambda in [blank, start, cut, forget, hear, gather, take, look] {
+        let Lambdas { lack, start, cut, tell, forget, hear, gather, take, look } = Lambdas::new();
+        for lambda in [lack, start, cut, forget, hear, gather, take, look] {
             lambda.compile("sm_90").unwrap();
         }
         tell.compile("sm_90").unwrap();

@@ -246,14 +246,17 @@ impl<'a> Lanes<'a> {
     fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
         let State { sources, seen, visit, next, past, found, .. } = &mut self.state;
         let shift = self.shape.shift;
-        let args = Args::new()
-            .scalar("shift", shift)
-            .scalar("count", batch.len() as u64)
-            .writes("seen", &mut *seen)
-            .writes("visit", &mut *visit)
-            .writes("next", next);
-        let all = Over::elements(self.g.graph().nodes() << shift).whole();
-        r.for_all("blank", all, &self.lambdas.blank, args)?;
+        r.fill("seen", seen, 0)?;
+        r.fill("visit", visit, 0)?;
+        r.fill("next visit", next, 0)?;
+        if batch.len() < 64 * self.shape.words() {
+            let args = Args::new()
+                .scalar("shift", shift)
+                .scalar("count", batch.len() as u64)
+                .writes("seen", &mut *seen);
+            let all = Over::elements(self.g.graph().nodes() << shift).whole();
+            r.for_all("lack", all, &self.lambdas.lack, args)?;
+        }
         r.clear("front", &mut self.front)?;
         r.fill("past sources", past, 0)?;
         r.fill("found sources", found, 0)?;
