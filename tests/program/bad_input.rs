@@ -82,6 +82,7 @@ fn hive_bin(header: [i32; 3], indptr: &[i32], indices: &[i32], data: &[f32]) -> 
 #[test]
 fn an_option_that_is_no_number_is_refused_by_other_workloads() {
     for (line, parts) in [
+        ("run closeness --batch 0", ["--batch 0", "1 or more"]),
         ("run closeness --within nan", ["--within NaN", "0 or more"]),
         ("run similar --threshold nan", ["--threshold NaN", "0"]),
         ("run louvain --resolution nan", ["--resolution NaN", "above 0"]),
