@@ -3,7 +3,7 @@
 //! Those that go over all words are `unchecked`: on GPUs the checks of indices take longer than the work.
 
 use super::{APART, COUNTERS, NODES, PIECE, SPREAD};
-use crate::operator::{ArcLambda, GraphView, Lambda, Reads, Writes, device, lambda};
+use crate::operator::{ArcLambda, GraphView, Lambda, Writes, device, lambda};
 
 /// A batch of `count` sources lacks the others of a word: nobody need hear of them. A node has `1 << shift` words.
 #[lambda(unchecked)]
@@ -94,65 +94,13 @@ fn forget(v: u32, shift: u32, visit: Writes<u64>) {
     }
 }
 
-/// Word k of the neighbours of v from a place of its row to an end, and `all`, until no bit is lacking. They are those that v has arcs to.
-/// Four at a time, whose loads are under way together.
+/// The number of a neighbour in row v, or, `backward`, among those that v has arcs to.
 #[device]
-fn heard_out(
-    g: GraphView,
-    v: u32,
-    from: u64,
-    end: u64,
-    k: u64,
-    shift: u32,
-    visit: Reads<u64>,
-    all: u64,
-) -> u64 {
-    let mut found = all;
-    let mut place = from;
-    while place + 4_u64 <= end && found != u64::MAX {
-        let a = g.edge(v, place).node as u64;
-        let b = g.edge(v, place + 1_u64).node as u64;
-        let c = g.edge(v, place + 2_u64).node as u64;
-        let d = g.edge(v, place + 3_u64).node as u64;
-        found |= visit[(a << shift) + k] | visit[(b << shift) + k];
-        found |= visit[(c << shift) + k] | visit[(d << shift) + k];
-        place += 4_u64;
+fn neighbor(g: GraphView, v: u32, place: u64, backward: u32) -> u64 {
+    if backward != 0_u32 {
+        return g.edge(v, place).node as u64;
     }
-    while place < end && found != u64::MAX {
-        found |= visit[((g.edge(v, place).node as u64) << shift) + k];
-        place += 1_u64;
-    }
-    found
-}
-
-/// The same of those that have arcs to v.
-#[device]
-fn heard_in(
-    g: GraphView,
-    v: u32,
-    from: u64,
-    end: u64,
-    k: u64,
-    shift: u32,
-    visit: Reads<u64>,
-    all: u64,
-) -> u64 {
-    let mut found = all;
-    let mut place = from;
-    while place + 4_u64 <= end && found != u64::MAX {
-        let a = g.in_edge(v, place).node as u64;
-        let b = g.in_edge(v, place + 1_u64).node as u64;
-        let c = g.in_edge(v, place + 2_u64).node as u64;
-        let d = g.in_edge(v, place + 3_u64).node as u64;
-        found |= visit[(a << shift) + k] | visit[(b << shift) + k];
-        found |= visit[(c << shift) + k] | visit[(d << shift) + k];
-        place += 4_u64;
-    }
-    while place < end && found != u64::MAX {
-        found |= visit[((g.in_edge(v, place).node as u64) << shift) + k];
-        place += 1_u64;
-    }
-    found
+    g.in_edge(v, place).node as u64
 }
 
 /// One word of a node asks the neighbours of a piece of its row, until no source is left that it may hear of. The first pieces of all
@@ -188,10 +136,19 @@ fn hear(
     let degree = arcs_of(g, v, backward == 0_u32);
     let end = degree.min(place + PIECE);
     let mut all = had;
-    if backward == 0_u32 {
-        all |= heard_in(g, v, place, end, k, shift, visit, had);
-    } else {
-        all |= heard_out(g, v, place, end, k, shift, visit, had);
+    // Four at a time, whose loads are under way together.
+    while place + 4_u64 <= end && all != u64::MAX {
+        let a = neighbor(g, v, place, backward);
+        let b = neighbor(g, v, place + 1_u64, backward);
+        let c = neighbor(g, v, place + 2_u64, backward);
+        let d = neighbor(g, v, place + 3_u64, backward);
+        all |= visit[(a << shift) + k] | visit[(b << shift) + k];
+        all |= visit[(c << shift) + k] | visit[(d << shift) + k];
+        place += 4_u64;
+    }
+    while place < end && all != u64::MAX {
+        all |= visit[(neighbor(g, v, place, backward) << shift) + k];
+        place += 1_u64;
     }
     let bits = all & !had;
     if bits != 0_u64 {
