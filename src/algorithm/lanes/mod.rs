@@ -5,7 +5,7 @@
 //! with few arcs is pushed, from nodes with new bits; another one is pulled, by each word that lacks some bit, until it lacks none. Bits
 //! of sources that reached nobody in the last level are not waited for.
 //!
-//! A word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a GPU reads
+//! On GPUs a word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a GPU reads
 //! them together. Long rows are cut into pieces, each pulled by itself.
 //!
 //! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
@@ -14,6 +14,7 @@
 //! **Source.** Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann, Vo, "The more the merrier: efficient multi-source graph
 //! traversal", PVLDB 8(4), 2014 (bits for sources).
 
+mod host;
 mod lambdas;
 mod shape;
 
@@ -44,8 +45,8 @@ const PIECE: u64 = 128;
 const LEVELS: u64 = 16;
 
 /// A push looks at the arcs of the frontier, each with an atomic; a pull looks at no more than all arcs. It is pulled where
-/// the frontier has more than one in so many of them.
-const PULLED: u64 = 4;
+/// the frontier has more than one in so many of them, on GPUs and on hosts.
+const PULLED: [u64; 2] = [4, 32];
 
 /// What lengths of arrays follow from.
 #[derive(Clone, Copy)]
@@ -207,12 +208,13 @@ impl<'a> Lanes<'a> {
         let degrees = own.iter().map(|v| self.g.graph().degree(*v as usize));
         let (mut nodes, mut arcs) = (batch.len() as u64, degrees.sum::<u64>());
         // Where paths are long a look at what a level has found takes as long as the level.
-        let long = matches!(r.backend, Backend::Cuda(_)) && is_flat_graph(self.g.graph());
+        let host = matches!(r.backend, Backend::Host(_));
+        let (long, pulled) = (!host && is_flat_graph(self.g.graph()), PULLED[usize::from(host)]);
         let levels = if long { LEVELS } else { 1 };
         let mut level = 0u32;
         while level < limit {
             let levels = levels.min(u64::from(limit - level));
-            let pull = !long && arcs * PULLED > self.g.graph().arcs();
+            let pull = !long && arcs * pulled > self.g.graph().arcs();
             let looked = if pull { self.g.graph().arcs() } else { arcs };
             let name = if pull { "step pull" } else { "step push" };
             let counted = operators((r, log, name), |r| {
@@ -306,19 +308,24 @@ impl<'a> Lanes<'a> {
     /// Words that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Lanes { g, backward, shape, state, pieces, told, lambdas, .. } = self;
-        let State { visit, next, seen, past, found, pieces: listed, .. } = &mut *state;
-        let args = Args::new()
-            .scalar("shift", shape.shift)
-            .scalar("backward", u32::from(*backward))
-            .reads("pieces", listed)
-            .reads("past", past)
-            .reads("visit", visit)
-            .writes("seen", seen)
-            .writes("next", next)
-            .writes("found", found);
-        let words = (g.graph().nodes() + *pieces) << shape.shift;
-        r.for_all("hear", Over::elements(words).with(g).whole(), &lambdas.hear, args)?;
-        r.fill("visit", visit, 0)?;
+        let rows = if *backward { Some(&**g.graph()) } else { g.rows_in() };
+        if let (Backend::Host(_), Some(rows)) = (&r.backend, rows) {
+            host::pull(r, rows, shape.words(), state)?;
+        } else {
+            let State { visit, next, seen, past, found, pieces: listed, .. } = &mut *state;
+            let args = Args::new()
+                .scalar("shift", shape.shift)
+                .scalar("backward", u32::from(*backward))
+                .reads("pieces", listed)
+                .reads("past", past)
+                .reads("visit", visit)
+                .writes("seen", seen)
+                .writes("next", next)
+                .writes("found", found);
+            let words = (g.graph().nodes() + *pieces) << shape.shift;
+            r.for_all("hear", Over::elements(words).with(g).whole(), &lambdas.hear, args)?;
+        }
+        r.fill("visit", &mut state.visit, 0)?;
         let State { next, far, harmonic, reached, farthest, work, .. } = state;
         let args = Args::new()
             .scalar("shift", shape.shift)
