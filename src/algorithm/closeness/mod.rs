@@ -14,8 +14,8 @@
 //! sources, these are the exact values; from k sources drawn at random they are estimates (the eccentricity is too low). Closeness is 0
 //! where R is empty or all of it is at distance 0, and sources at distance 0 add nothing to the harmonic sum.
 //!
-//! **Idea.** Up to 1,024 sources are searched from together (`lanes.rs`). A node adds up how many of them reach it in each level. Where degrees are
-//! small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
+//! **Idea.** Up to 1,024 sources are searched from together (`lanes`). A node adds up how many of them reach it in each level. Where
+//! degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
 //! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
 //!
 //! **Replicas.** A replica that has finished a batch of sources takes the next, and searches by itself. In several processes batches are

@@ -3,18 +3,18 @@
 //! **Definition.** hops(s, v) is the least number of arcs of a path from source s to target v, whatever the arcs weigh; 0 if they are the
 //! same node. Where there is no path it is the largest number of the matrix's type.
 //!
-//! **Idea.** Up to 1,024 sources are searched from together (`lanes.rs`). At the end of a level each node that has new bits writes the level into
-//! its column, at the rows of these bits. Where degrees are small and alike, so that paths are long, the sources of such a batch share
+//! **Idea.** Up to 1,024 sources are searched from together (`lanes`). At the end of a level each node that has new bits writes the level
+//! into its column, at the rows of these bits. Where degrees are small and alike, so that paths are long, the sources of such a batch share
 //! little: GPUs search from many sources at once in copies of the graph instead (`copies`), and the host from a source a thread
 //! (`host.rs`).
 //!
 //! **Replicas.** Batches of sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged.
 //! With `--merge redundant` each searches from all sources.
 //!
-//! **Arrays.** Those of `lanes.rs`; `rows: [lanes, targets] u8 or u32`, `column: [n] u32` and `beyond: [1] u32`, each replica's own.
+//! **Arrays.** Those of `lanes`; `rows: [lanes, targets] u8 or u32`, `column: [n] u32` and `beyond: [1] u32`, each replica's own.
 //! Or those of `copies`.
 //!
-//! **Source.** That of `lanes.rs`, and of `copies`.
+//! **Source.** That of `lanes`, and of `copies`.
 
 mod host;
 mod program;

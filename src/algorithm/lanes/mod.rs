@@ -5,8 +5,8 @@
 //! with few arcs is pushed, from nodes with new bits; another one is pulled, by each word that lacks some bit, until it lacks none. Bits
 //! of sources that reached nobody in the last level are not waited for.
 //!
-//! On GPUs a word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a GPU reads
-//! them together. Long rows are cut into pieces, each pulled by itself.
+//! On GPUs a word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a
+//! GPU reads them together. Long rows are cut into pieces, each pulled by itself. On hosts a thread pulls all words of a node.
 //!
 //! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
 //! at exactly k. What a node adds up in a level depends on these alone, so nothing depends on the order of work.
