@@ -475,7 +475,7 @@ def bc(
     weighted: bool | None = None,
     normalized: bool | None = None,
     endpoints: bool | None = None,
-    batch: _Nodes | None = None,
+    batch: int | str | None = None,
     precision: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:
@@ -489,6 +489,7 @@ def closeness(
     weighted: bool | None = None,
     precision: float | str | None = None,
     within: float | str | None = None,
+    batch: int | str | None = None,
     rank_by: float | str | None = None,
     **run: Unpack[_Run],
 ) -> Result:
@@ -501,6 +502,7 @@ def hops(
     targets: _Nodes | None = None,
     nearest: float | str | None = None,
     dtype: float | str | None = None,
+    batch: int | str | None = None,
     into: str | os.PathLike[str] | None = None,
     **run: Unpack[_Run],
 ) -> Result:
@@ -513,6 +515,7 @@ def distances(
     targets: _Nodes | None = None,
     precision: float | str | None = None,
     nearest: float | str | None = None,
+    batch: int | str | None = None,
     into: str | os.PathLike[str] | None = None,
     **run: Unpack[_Run],
 ) -> Result:

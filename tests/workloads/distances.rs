@@ -8,7 +8,7 @@ use hivegraph::fleet::{CollectiveKind, Fault, FaultKind, Fleet, FleetConfig};
 use hivegraph::graph::Graph;
 use hivegraph::layout::{PrepareOptions, Prepared};
 use hivegraph::operator::Random;
-use hivegraph::run::{Own, RunConfig};
+use hivegraph::run::{Choice, Own, RunConfig};
 use hivegraph::verify;
 use serde_json::json;
 use std::io::Write;
@@ -337,7 +337,8 @@ fn rows_that_are_in_a_file_are_not_found_again() {
         let (part, list) = (path(&format!("{name}.npy.part")), path(&format!("{name}.npy.rows")));
         let of = |fleet: &Fleet, into| {
             let prepared = Prepared::new(fleet, graph.clone(), PrepareOptions::default()).unwrap();
-            hops(fleet, &prepared, &HopsConfig { into, ..HopsConfig::default() })
+            let batch = Choice::Is(64);
+            hops(fleet, &prepared, &HopsConfig { into, batch, ..HopsConfig::default() })
         };
         let right = of(&failing(None), None).unwrap();
         let into = asked(&format!("{name}.npy"));

@@ -97,7 +97,7 @@ pub struct BcConfig {
         require_equals = true, hide_possible_values = true, value_name = "BOOL"))]
     pub endpoints: bool,
     /// Sources that share the reading of arcs: auto | 1 to 32 [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
     /// Width of the numbers that paths are held in: f32 | f64 | auto (f64, and f32 on large graphs on GPUs while it holds
     /// the numbers of paths; the host, and paths by weight, have f64 alone) [default: auto].

@@ -22,9 +22,8 @@
 //! dealt in turn instead. At the end what replicas have added up is summed: whole numbers of a fixed unit and of its parts, so that the
 //! bits are the same on any number of replicas. With `--merge redundant` each searches from all sources.
 //!
-//! **Arrays.** `seen, visit, next: [n, 4] u64`, `work, past: [516] u64` (counters, and the sources that reach anybody) and the set of
-//! nodes with long rows, each replica's own; `far, harmonic: [n] u64` and `reached: [n] u32`, replicated,
-//! SUM; `farthest: [n] u32`, replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, harmonic: [4, n] u64`
+//! **Arrays.** Those of `lanes`; among them `far, harmonic: [n] u64` and `reached: [n] u32`, replicated, SUM; `farthest: [n] u32`,
+//! replicated, MAX. Or those of `copies` or of `sssp`; `sources: [sources] u32`; `far, harmonic: [4, n] u64`
 //! (words of a sum) and `reached: [n] u32`, replicated, SUM; `farthest: [n] f64`, replicated, MAX; for
 //! `vn`, `nearest: [n] f64`, replicated, MIN.
 //!
@@ -112,7 +111,7 @@ pub struct ClosenessConfig {
     #[serde(with = "number_or_none")]
     pub within: Option<f64>,
     /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
     /// What --top lists nodes by: closeness | harmonic | eccentricity (the smallest first) [default: closeness].
     #[cfg_attr(feature = "cli", arg(long, value_name = "MEASURE"))]

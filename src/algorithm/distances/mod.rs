@@ -63,7 +63,7 @@ pub struct DistancesConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "M"))]
     pub nearest: Option<u32>,
     /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
     /// Writes rows to this .npy as they are found, in place of holding them in memory; auto is then f64 wherever a sum of whole
     /// numbers may reach 2^24. Until all are there it is PATH.part, with a list in PATH.rows, and the same command goes on with it.

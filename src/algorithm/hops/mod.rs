@@ -102,7 +102,7 @@ pub struct HopsConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TYPE"))]
     pub dtype: HopType,
     /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SOURCES", allow_hyphen_values = true))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
     /// Writes rows to this .npy as they are found, in place of holding them in memory. Until all are there it is PATH.part, with a
     /// list in PATH.rows, and the same command goes on with it.
