@@ -84,6 +84,35 @@ extern "C" __global__ void sssp_scatter(const SeedArgs a) {
     }
 }
 
+struct BeginArgs {  // @host
+    u32* dist;   // [nodes]
+    u64* front;  // [words] bitmap
+    u64* next;   // [words] bitmap
+    u64* control;  // [controls]
+    const offset_t* out_offsets;
+    u32* queue;
+    u64 nodes, words;
+    u32 controls;
+    u32 seed;
+    u32 active;
+    u32 unused;
+};
+
+// What a search from one seed begins with, in one launch.
+extern "C" __global__ void sssp_begin(const BeginArgs a) {
+    u64 first = (u64)blockIdx.x * blockDim.x + threadIdx.x, stride = (u64)gridDim.x * blockDim.x;
+    bool active = a.seed < a.active;
+    for (u64 v = first; v < a.nodes; v += stride) a.dist[v] = v == a.seed ? 0u : INFINITE;
+    for (u64 i = first; i < a.words; i += stride) {
+        a.front[i] = active && i == a.seed >> 6 ? 1ull << (a.seed & 63u) : 0;
+        a.next[i] = 0;
+    }
+    for (u64 i = first; i < a.controls; i += stride) a.control[i] = 0;
+    if (first || !active) return;
+    a.queue[0] = a.seed;
+    a.queue[QUEUE] = (u32)min(degree_of(a.out_offsets, a.seed), (u64)FULL);
+}
+
 struct ExchangeArgs {  // @host
     u32* dist;
     u32* front;

@@ -104,6 +104,12 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
+    /// The address, for a launch that zeroes all elements before a run, as [`DeviceBuffer::zero_ahead`] does.
+    pub(crate) fn zeroed_by_launch(&self) -> u64 {
+        self.zeroed_ahead.store(true, Ordering::Relaxed);
+        self.pointer
+    }
+
     /// The address, for a launch that is to find zeros and may leave others. All launches that write here must ask for it by
     /// this.
     pub(crate) fn zeroed(&self) -> Result<u64> {

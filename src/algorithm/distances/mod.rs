@@ -198,7 +198,7 @@ impl Searched<'_> {
                 (COPIES, fleet.run(program)?)
             }
             None => {
-                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE);
+                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE).side_by_side(fleet);
                 let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
                 (SEARCHES, fleet.run(program)?)
             }

@@ -1,4 +1,4 @@
-//! One search after another, whose distances become rows of a matrix.
+//! Searches, whose distances become rows of a matrix.
 
 use super::Asked;
 use crate::algorithm::RunOptions;
@@ -149,7 +149,9 @@ struct Driver<'a, T: Width> {
 
 impl<T: Width> Run for Driver<'_, T> {
     fn meet(&mut self, r: &mut Replica) -> Result<()> {
-        self.put(r, 0, 0..0)
+        let Driver { alone, state, targets, put, .. } = self;
+        let place = Place { row: 0, targets: *targets, some: 0..0 };
+        state.put(r, put, T::reached(alone.reached())?, place)
     }
 
     fn reset(&mut self, _: &mut Replica, _: u64) -> Result<()> {
@@ -158,11 +160,11 @@ impl<T: Width> Run for Driver<'_, T> {
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
         for sources in self.kept.lacking(self.at_once) {
-            for (row, source) in sources.clone().enumerate() {
-                self.alone.search(r, log, self.labels[source])?;
-                self.put(r, row, 0..self.targets)?;
-            }
-            let Driver { state, kept, .. } = self;
+            let Driver { alone, labels, state, targets, put, kept, .. } = self;
+            alone.search_all(r, log, &labels[sources.clone()], |r, row, reached| {
+                let place = Place { row, targets: *targets, some: 0..*targets };
+                state.put(r, put, T::reached(reached)?, place)
+            })?;
             operators((r, log, "step rows"), |r| {
                 r.settle()?;
                 kept.put(sources, |to| state.rows.copy_out(to))
@@ -178,16 +180,28 @@ impl<T: Width> Run for Driver<'_, T> {
     }
 }
 
-impl<T: Width> Driver<'_, T> {
-    /// What the last search has found of these targets, as row number `row`.
-    fn put(&mut self, r: &mut Replica, row: usize, targets: Range<usize>) -> Result<()> {
-        let State { labels, rows } = &mut self.state;
+/// Where distances go: those of some targets, in a row of all.
+struct Place {
+    row: usize,
+    targets: usize,
+    some: Range<usize>,
+}
+
+impl<T: Width> State<T> {
+    /// Queues taking over what a search has found.
+    fn put(
+        &mut self,
+        r: &mut Replica,
+        put: &Lambda<()>,
+        reached: &Replicated<T>,
+        Place { row, targets, some }: Place,
+    ) -> Result<()> {
         let args = Args::new()
-            .reads("labels", labels)
-            .reads("reached", T::reached(self.alone.reached())?)
-            .scalar("first", (row * self.targets) as u64)
-            .writes("rows", rows);
-        r.for_all("put", Over::range(targets), &self.put, args)
+            .reads("labels", &self.labels)
+            .reads("reached", reached)
+            .scalar("first", (row * targets) as u64)
+            .writes("rows", &mut self.rows);
+        r.for_all("put", Over::range(some), put, args)
     }
 }
 

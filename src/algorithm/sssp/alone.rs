@@ -1,17 +1,23 @@
-//! Searches from one node after another that each replica makes by itself, for workloads that have many sources.
+//! Searches from many nodes that each replica makes by itself: one after another, or, on GPUs, some side by side.
 
 use super::SsspConfig;
+use super::cuda::{TOLD, of_a_search};
 use super::driver::Driver;
 use super::plan::{Plan, Question};
 use super::{Precision, double};
-use crate::algorithm::frame::{Log, Run};
+use crate::algorithm::frame::{Log, Run, operators};
 use crate::algorithm::long_paths::Widths;
 use crate::algorithm::{MergeMode, RunOptions};
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::layout::WeightedGraph;
+use crate::layout::memory::{GraphShape, room, total, weighted};
 use std::sync::Arc;
+
+/// Most searches that a GPU makes side by side. Each has its part of the multiprocessors: it meets sooner, and while some wait for
+/// memory or for each other, others work.
+const BESIDE: usize = 4;
 
 /// What all replicas search in, and how.
 #[derive(Clone)]
@@ -20,6 +26,8 @@ pub(crate) struct Each {
     plan: Plan,
     /// Of windows, where distances have 64 bits.
     double: Option<Widths>,
+    /// Searches that a replica makes side by side.
+    beside: usize,
 }
 
 impl Each {
@@ -33,7 +41,22 @@ impl Each {
         let double = double.then(|| double::widths(&graph.layout, config.delta, threads));
         // A workspace is made for as many seeds as it begins with.
         let question = Arc::new(Question { graph, seeds: vec![0], config });
-        Each { question, plan, double }
+        Each { question, plan, double, beside: 1 }
+    }
+
+    /// The same, of which GPUs make several side by side where hubs lead everywhere and memory has room.
+    pub fn side_by_side(self, fleet: &Fleet) -> Each {
+        let (gpus, shape) =
+            (fleet.info().gpus(), GraphShape::of_weighted_layout(&self.graph().layout));
+        let sharers =
+            gpus.iter().map(|gpu| gpus.iter().filter(|other| *other == gpu).count()).max();
+        let wanted = BESIDE / sharers.unwrap_or(BESIDE);
+        // Half of what the graph leaves: a generator's arcs may be there, too.
+        let room = room(fleet.info()).saturating_sub(total(&weighted(&shape))) / 2;
+        let fit = (room / of_a_search(&shape)) as usize;
+        let on_gpus = fleet.info().backend == "cuda" && !self.is_double();
+        let whole = on_gpus && matches!(self.plan, Plan::Redundant { .. });
+        Each { beside: if whole { wanted.min(fit).max(1) } else { 1 }, ..self }
     }
 
     /// Whether distances have 64 bits.
@@ -52,7 +75,11 @@ impl Each {
             Some(widths) => {
                 Alone(Driven::F64(Box::new(double::Driver::new(r, &self.question, widths)?)))
             }
-            None => Alone(Driven::F32(Box::new(Driver::new(r, &self.question, self.plan)?))),
+            None => {
+                let own = (self.plan, self.beside as u32);
+                let driver = |_| Driver::new(r, &self.question, own);
+                Alone(Driven::F32((0..self.beside).map(driver).collect::<Result<_>>()?))
+            }
         })
     }
 }
@@ -61,7 +88,8 @@ impl Each {
 pub(crate) struct Alone<'a>(Driven<'a>);
 
 enum Driven<'a> {
-    F32(Box<Driver<'a>>),
+    /// Those that search side by side.
+    F32(Vec<Driver<'a>>),
     F64(Box<double::Driver<'a>>),
 }
 
@@ -72,12 +100,51 @@ pub(crate) enum Reached<'a> {
 }
 
 impl Alone<'_> {
+    /// Searches from the nodes of these labels. `found` queues what is done with what the search of this number has found; where
+    /// searches go side by side, that of each is on a stream of its own.
+    pub fn search_all(
+        &mut self,
+        r: &mut Replica,
+        log: &mut Log,
+        labels: &[u32],
+        mut found: impl FnMut(&mut Replica, usize, Reached) -> Result<()>,
+    ) -> Result<()> {
+        let beside = match &mut self.0 {
+            Driven::F32(drivers) if drivers.len() > 1 => drivers,
+            _ => {
+                for (number, label) in labels.iter().enumerate() {
+                    self.search(r, log, *label)?;
+                    found(r, number, self.reached())?;
+                }
+                return Ok(());
+            }
+        };
+        let many = beside.len();
+        for (group, labels) in labels.chunks(many * TOLD).enumerate() {
+            operators((r, log, "push-pull"), |r| {
+                for (i, label) in labels.iter().enumerate() {
+                    let driver = &mut beside[i % many];
+                    r.on(1 + i % many, |r| {
+                        driver.queue(r, *label, i / many)?;
+                        found(r, group * many * TOLD + i, Reached::F32(&driver.state.dist))
+                    })?;
+                }
+                r.join()
+            })?;
+            for i in 0..labels.len() {
+                let found = beside[i % many].found(r, i / many)?;
+                log.book("push-pull", (found.rounds, found.relaxed), (1, 0), "none");
+            }
+        }
+        Ok(())
+    }
+
     /// Searches from the node of this label.
     pub fn search(&mut self, r: &mut Replica, log: &mut Log, label: u32) -> Result<()> {
         match &mut self.0 {
-            Driven::F32(driver) => {
-                driver.begin_at(label)?;
-                driver.reset(r, 0)?;
+            Driven::F32(drivers) => {
+                let driver = &mut drivers[0];
+                driver.begin_at(r, label)?;
                 driver.go(r, log)
             }
             Driven::F64(driver) => {
@@ -91,7 +158,7 @@ impl Alone<'_> {
     /// What the last search has found.
     pub fn reached(&self) -> Reached<'_> {
         match &self.0 {
-            Driven::F32(driver) => Reached::F32(&driver.state.dist),
+            Driven::F32(drivers) => Reached::F32(&drivers[0].state.dist),
             Driven::F64(driver) => Reached::F64(&driver.state.dist),
         }
     }

@@ -6,7 +6,7 @@ use crate::algorithm::arrays::{device_arrays, shared_once};
 use crate::algorithm::long_paths::{LongPaths, Rows, Search, Searched, Seeds, Widths};
 use crate::algorithm::rounds::Rounds;
 use crate::collective::Replicated;
-use crate::device::kernels::sssp::{ExchangeArgs, SeedArgs};
+use crate::device::kernels::sssp::{BeginArgs, ExchangeArgs, SeedArgs};
 use crate::device::kernels::sssp_round::{Control, STEP_SHARED, STEP_THREADS, Status, StepArgs};
 use crate::device::{CudaDevice, Function, Launch, Pinned, source};
 use crate::error::Result;
@@ -17,6 +17,8 @@ use crate::layout::tiles::TileRows;
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
+/// Searches of which a workspace can tell what they found, once they have ended.
+pub(super) const TOLD: usize = 64;
 /// Blocks that a step is taken to have resident where memory is estimated: more than today's GPUs do.
 const BLOCKS: usize = 1024;
 
@@ -26,12 +28,16 @@ pub(super) struct Workspace {
     /// Where GPUs launch together.
     joint: Option<Function>,
     scatter: Function,
+    begin: Function,
     pack: Function,
     apply: Function,
     blocks: u32,
     arrays: Arrays,
     pub long_paths: Option<(LongPaths, f32)>,
+    /// `[TOLD]`
     status: Pinned<Status>,
+    /// Where the next launch says what it found.
+    pub told: usize,
     pub rounds: Rounds,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
@@ -42,11 +48,12 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
+    /// For searches of which `beside` go on at the same time, each with its part of the GPU.
     pub fn new(
         device: &mut CudaDevice,
         graph: &DeviceWeighted,
         seeds: &[u32],
-        widths: Option<Widths>,
+        (widths, beside): (Option<Widths>, u32),
         [joins, trace, windows, small, inner]: [bool; 5],
     ) -> Result<Workspace> {
         let [packed, wide] = graph.options();
@@ -55,10 +62,10 @@ impl Workspace {
         let joint = device.joint(joins, source("sssp_joint.cu"), &options, "sssp_joint")?;
         let mut kernel = |name| device.function(source("sssp.cu"), &options, name);
         let step = kernel("sssp_step")?;
-        let scatter = kernel("sssp_scatter")?;
+        let (scatter, begin) = (kernel("sssp_scatter")?, kernel("sssp_begin")?);
         let (pack, apply) = (kernel("sssp_pack")?, kernel("sssp_apply")?);
         let most = device.resident_blocks_of([Some(step), joint], STEP_THREADS, STEP_SHARED)?;
-        let blocks = device.searching(most, small);
+        let blocks = (device.searching(most, small) / beside).max(1);
         let active = graph.active as usize;
         let listed = if widths.is_some() { 1 } else { active };
         let sizes = Sizes { seeds: seeds.len(), blocks: blocks as usize, listed };
@@ -76,12 +83,14 @@ impl Workspace {
             step,
             joint,
             scatter,
+            begin,
             pack,
             apply,
             blocks,
             arrays,
             long_paths,
-            status: Pinned::new(&device.context, 1)?,
+            status: Pinned::new(&device.context, TOLD)?,
+            told: 0,
             rounds: Rounds::new(device, trace)?,
             queued: UNQUEUED,
             inner,
@@ -94,10 +103,38 @@ impl Workspace {
         [self.arrays.scan_node.pointer(), self.arrays.scan_dist.pointer()]
     }
 
-    /// The next search has this seed alone; a workspace of one seed.
-    pub fn begin_at(&mut self, label: u32, active: usize) -> Result<()> {
-        self.all_active = (label as usize) < active;
-        self.arrays.seeds.upload(&[label])
+    /// All distances infinite, this seed 0 and in the frontier; a workspace of one seed.
+    pub fn begin_at(
+        &mut self,
+        device: &CudaDevice,
+        graph: &DeviceWeighted,
+        s: &State,
+        label: u32,
+    ) -> Result<()> {
+        if self.long_paths.is_some() {
+            self.all_active = label < graph.active;
+            self.arrays.seeds.upload(&[label])?;
+            return self.reset(device, graph, s);
+        }
+        let [dist, front, next] = pointers(s)?;
+        let args = BeginArgs {
+            dist,
+            front,
+            next,
+            control: self.arrays.control.zeroed_by_launch(),
+            out_offsets: graph.out.offsets.pointer(),
+            queue: self.arrays.queue.pointer(),
+            nodes: s.dist.len() as u64,
+            words: s.front.words().len() as u64,
+            controls: CONTROL as u32,
+            seed: label,
+            active: graph.active,
+            unused: 0,
+        };
+        let blocks = args.nodes.div_ceil(256).clamp(1, device.filling().into()) as u32;
+        device.launch(self.begin, Launch::of(blocks, 256), &args)?;
+        self.queued = if label < graph.active { 1 } else { UNQUEUED };
+        Ok(())
     }
 
     /// All distances infinite, the seeds 0 and in the frontier.
@@ -169,7 +206,7 @@ impl Workspace {
             scan_prefix: arrays.scan_prefix.pointer(),
             slice_first: arrays.slice_first.pointer(),
             control,
-            status: self.status.pointer(),
+            status: self.status.pointer() + (self.told * size_of::<Status>()) as u64,
             abort: device.abort.pointer(),
             log,
             deadline_ns: device.deadline_of(joint),
@@ -205,7 +242,7 @@ impl Workspace {
             let Searched { relaxed, rounds, windows: logged } = long_paths.found(device)?;
             return Ok((StepResult { relaxed, rounds, logged, ..StepResult::default() }, false));
         }
-        let status = self.status.get(0);
+        let status = self.status.get(self.told);
         device.met(status.stopped, "sssp_step")?;
         let left = FrontierInfo {
             nodes: status.nodes,
@@ -316,6 +353,12 @@ fn state(shape: &GraphShape, world: usize) -> Vec<DeviceArray> {
         _ => Changes::list(shape.active as usize, world),
     };
     shared_once([State::list(shape.nodes as usize, world), changes].concat())
+}
+
+/// Bytes that a search takes beside others in the same graph.
+pub(super) fn of_a_search(graph: &GraphShape) -> u64 {
+    let sizes = Sizes { seeds: 1, blocks: BLOCKS, listed: graph.active as usize };
+    state_bytes(graph, 1) + total(&Arrays::list(sizes))
 }
 
 /// Bytes of the replicated state of one of `world` replicas: what a replica on the host is taken to hold beside the graph.

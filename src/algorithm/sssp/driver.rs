@@ -13,7 +13,7 @@ use crate::algorithm::workload::{Algorithm, Request};
 use crate::algorithm::{Precision, files_of, from_nodes, targets};
 use crate::collective::{Split, Together};
 use crate::error::Result;
-use crate::fleet::{Fleet, Replica};
+use crate::fleet::{Backend, Fleet, Replica};
 use crate::graph::Graph;
 use crate::layout::TileFacts;
 use crate::layout::memory::{DeviceArray, GraphShape};
@@ -142,7 +142,7 @@ struct Found {
 
 /// The program of one replica.
 fn program(r: &mut Replica, question: &Question, plan: Plan) -> Result<ReplicaAnswer<Found>> {
-    let mut search = Driver::new(r, question, plan)?;
+    let mut search = Driver::new(r, question, (plan, 1))?;
     let measured = timed(r, &question.config.run, &mut search)?;
     let long_paths = search.engine.workspace().and_then(|w| w.long_paths.as_ref());
     let tiles = long_paths.and_then(|(long_paths, _)| long_paths.tiles());
@@ -171,7 +171,12 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub fn new(r: &mut Replica, question: &'a Question, plan: Plan) -> Result<Driver<'a>> {
+    /// `beside`: searches that go on at the same time, each with its part of the GPU.
+    pub fn new(
+        r: &mut Replica,
+        question: &'a Question,
+        (plan, beside): (Plan, u32),
+    ) -> Result<Driver<'a>> {
         let Question { graph, seeds, config } = question;
         let (rank, world, layout) = (r.rank(), r.world(), &graph.layout);
         let changes = match plan {
@@ -183,7 +188,7 @@ impl<'a> Driver<'a> {
         let small = is_small(layout.out.arc_count(), layout.evenness());
         let options = [joint, config.run.trace, plan.window().is_some(), small, inner_pays(layout)];
         let cuda = |device: &mut _| {
-            Workspace::new(device, graph.on_device(rank)?, seeds, plan.widths(), options)
+            Workspace::new(device, graph.on_device(rank)?, seeds, (plan.widths(), beside), options)
         };
         let engine = Engine::new(r, cuda, || Ok(()))?;
         let bitmaps = [&state.front, &state.next].map(|words| words.words().address());
@@ -212,13 +217,35 @@ impl<'a> Driver<'a> {
         Ok(Driver { graph, seeds, plan, thresholds, together, changes, state, engine })
     }
 
-    /// Where the next search begins.
-    pub fn begin_at(&mut self, label: u32) -> Result<()> {
+    /// Begins a search from this label alone.
+    pub fn begin_at(&mut self, r: &mut Replica, label: u32) -> Result<()> {
         self.seeds = vec![label];
-        match &mut self.engine {
-            Engine::Cuda(workspace) => workspace.begin_at(label, self.graph.layout.active),
-            Engine::Host(()) => Ok(()),
+        let Driver { graph, state, engine, .. } = self;
+        match (&r.backend, engine) {
+            (Backend::Cuda(device), Engine::Cuda(workspace)) => {
+                workspace.begin_at(device, graph.on_device(r.rank())?, state, label)
+            }
+            _ => self.reset(r, 0),
         }
+    }
+
+    /// Queues a whole search from this label, of which [`Driver::found`] tells by the number `told`.
+    pub fn queue(&mut self, r: &mut Replica, label: u32, told: usize) -> Result<()> {
+        self.begin_at(r, label)?;
+        let task = self.told(r.rank(), Task::Finish, FrontierInfo::of(1));
+        let Driver { graph, state, engine, .. } = self;
+        engine.on_device(r, |device, workspace| {
+            workspace.told = told;
+            workspace.launch(device, graph.on_device(r.rank())?, state, &task)
+        })
+    }
+
+    /// What search number `told` of those that were queued found. All have ended.
+    pub fn found(&mut self, r: &Replica, told: usize) -> Result<StepResult> {
+        self.engine.on_device(r, |device, workspace| {
+            workspace.told = told;
+            workspace.found(device).map(|(found, _)| found)
+        })
     }
 }
 
@@ -238,7 +265,7 @@ impl Run for Driver<'_> {
     }
 
     fn go(&mut self, r: &mut Replica, log: &mut Log) -> Result<()> {
-        let start = FrontierInfo { nodes: self.seeds.len() as u64, arcs: 0, lowest: 0.0 };
+        let start = FrontierInfo::of(self.seeds.len());
         match self.plan {
             Plan::LongPaths(_) => self.step(r, log, Task::LongPaths, start).map(drop),
             Plan::Redundant { .. } if self.engine.workspace().is_some() => {
@@ -316,16 +343,7 @@ impl Driver<'_> {
         known: FrontierInfo,
     ) -> Result<(StepResult, bool)> {
         let (graph, rank) = (self.graph, r.rank());
-        let chunk = match task {
-            Task::Pull if self.plan == Plan::Cut => graph.pull_chunks.range(rank),
-            Task::Push => graph.chunks.range(rank),
-            _ => 0..graph.layout.active as u64,
-        };
-        // Where there are windows to the end, the host's.
-        let near_far = self.plan.widths().map(|widths| widths.near_far);
-        let delta = self.plan.window().or(near_far).unwrap_or(f32::INFINITY);
-        let thresholds = self.thresholds;
-        let told = StepTask { task, known, chunk, thresholds, delta, together: self.together };
+        let told = self.told(rank, task, known);
         step(
             (r, log, task.name()),
             &mut self.engine,
@@ -336,6 +354,21 @@ impl Driver<'_> {
             |device, workspace| workspace.found(device),
             |(), state, beat| host::step(graph, state, &told, beat),
         )
+    }
+
+    /// What a step of replica `rank` is told.
+    fn told(&self, rank: usize, task: Task, known: FrontierInfo) -> StepTask {
+        let graph = self.graph;
+        let chunk = match task {
+            Task::Pull if self.plan == Plan::Cut => graph.pull_chunks.range(rank),
+            Task::Push => graph.chunks.range(rank),
+            _ => 0..graph.layout.active as u64,
+        };
+        // Where there are windows to the end, the host's.
+        let near_far = self.plan.widths().map(|widths| widths.near_far);
+        let delta = self.plan.window().or(near_far).unwrap_or(f32::INFINITY);
+        let thresholds = self.thresholds;
+        StepTask { task, known, chunk, thresholds, delta, together: self.together }
     }
 
     /// Makes replicas equal after a step of the own chunk: how, and what all found.

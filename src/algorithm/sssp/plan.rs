@@ -56,6 +56,11 @@ impl Default for FrontierInfo {
 }
 
 impl FrontierInfo {
+    /// That of so many seeds.
+    pub fn of(seeds: usize) -> FrontierInfo {
+        FrontierInfo { nodes: seeds as u64, arcs: 0, lowest: 0.0 }
+    }
+
     /// Both together.
     pub fn and(self, other: FrontierInfo) -> FrontierInfo {
         FrontierInfo {
