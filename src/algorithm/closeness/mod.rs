@@ -16,7 +16,7 @@
 //!
 //! **Idea.** Up to 1,024 sources are searched from together (`lanes`). A node adds up how many of them reach it in each level. Where
 //! degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
-//! weight are those of `sssp`, one after another. After these a node adds up its distances (`sums.rs`).
+//! weight are those of `sssp`, on GPUs some side by side. After these a node adds up its distances (`sums.rs`).
 //!
 //! **Replicas.** A replica that has finished a batch of sources takes the next, and searches by itself. In several processes batches are
 //! dealt in turn instead. At the end what replicas have added up is summed: whole numbers of a fixed unit and of its parts, so that the
@@ -141,7 +141,7 @@ pub struct Closeness {
     pub sources: u64,
     /// Distances by weight were added up in 64 bits.
     pub double: bool,
-    /// How it was found: `levels`, up to 1,024 sources at a time, `copies`, many, or `searches`, one after another.
+    /// How it was found: `levels`, up to 1,024 sources at a time, `copies`, many, or `searches`, a few.
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
@@ -291,7 +291,9 @@ impl Asked<'_> {
                 }
                 false => rows.clone(),
             };
-            self.summed(How::OneByOne(Each::new(fleet, rows, double)))
+            self.summed(How::Searches(
+                Each::new(fleet, rows, double).side_by_side(fleet, self.sizes()),
+            ))
         };
         let double = || one_by_one(true);
         let single = || {

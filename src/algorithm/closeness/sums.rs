@@ -1,4 +1,4 @@
-//! Searches in copies, or one after another, whose distances each node adds up.
+//! Searches by weight or in copies, whose distances each node adds up.
 
 use super::Sums;
 use crate::algorithm::RunOptions;
@@ -240,27 +240,27 @@ fn near_double(i: u64, dist: Reads<f64>, nearest: Writes<f64>) {
 pub(super) enum How {
     Copies(Copied),
     /// By weight.
-    OneByOne(Each),
+    Searches(Each),
 }
 
 impl How {
     /// Whether distances are added up in 64 bits.
     pub fn is_double(&self) -> bool {
-        matches!(self, How::OneByOne(each) if each.is_double())
+        matches!(self, How::Searches(each) if each.is_double())
     }
 
     /// Most sources of a batch.
     pub fn at_once(&self) -> usize {
         match self {
             How::Copies(copied) => copied.shape.copies,
-            How::OneByOne(_) => 1,
+            How::Searches(each) => each.beside(),
         }
     }
 
     fn graph(&self) -> &WeightedGraph {
         match self {
             How::Copies(copied) => &copied.graph,
-            How::OneByOne(each) => each.graph(),
+            How::Searches(each) => each.graph(),
         }
     }
 }
@@ -282,13 +282,13 @@ pub(super) fn program(
     let at_once = how.at_once();
     let way = match how {
         How::Copies(copied) => Way::Copies(Box::new(Copies::new(r, copied)?)),
-        How::OneByOne(each) => Way::OneByOne(each.on(r)?),
+        How::Searches(each) => Way::Searches(each.on(r)?),
     };
     let adds = match how {
         How::Copies(Copied { distance: Distance::Arcs, .. }) => add_arcs(),
         How::Copies(_) => add(),
-        How::OneByOne(each) if each.is_double() => add_double(),
-        How::OneByOne(_) => add(),
+        How::Searches(each) if each.is_double() => add_double(),
+        How::Searches(_) => add(),
     };
     let near = match how.is_double() {
         _ if !least => None,
@@ -327,12 +327,13 @@ pub(super) fn program(
 
 enum Way<'a> {
     Copies(Box<Copies>),
-    OneByOne(Alone<'a>),
+    Searches(Alone<'a>),
 }
 
 impl Way<'_> {
-    /// `args`, and the distances by weight from the last `count` sources.
-    fn found<'b>(&'b self, args: Args<'b>, count: u64) -> Args<'b> {
+    /// `args`, and the distances by weight from the last `count` sources, or from number `number` of those that were searched from
+    /// side by side.
+    fn found<'b>(&'b self, args: Args<'b>, (number, count): (usize, u64)) -> Args<'b> {
         let lanes = |args: Args<'b>, shift: u32| {
             args.scalar("count", count).scalar("shift", u64::from(shift))
         };
@@ -341,7 +342,7 @@ impl Way<'_> {
                 let args = args.reads_bits("dist", copies.distances(), Dtype::F32);
                 lanes(args, copies.shift())
             }
-            Way::OneByOne(alone) => match alone.reached() {
+            Way::Searches(alone) => match alone.reached_of(number) {
                 Reached::F32(dist) => lanes(args.reads("dist", dist), 0),
                 Reached::F64(dist) => args.reads("dist", dist),
             },
@@ -373,7 +374,7 @@ impl Run for Driver<'_> {
         if let Way::Copies(copies) = &mut self.way {
             copies.search(r, &self.state.sources, 0..0)?;
         }
-        self.add(r, 0..0, 0)
+        self.add(r, (0, 0..0), 0)
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
@@ -394,9 +395,11 @@ impl Run for Driver<'_> {
                 Way::Copies(copies) => {
                     copies.searched((r, log), &self.state.sources, sources.clone())?;
                 }
-                Way::OneByOne(alone) => alone.search(r, log, self.labels[sources.start])?,
+                Way::Searches(alone) => {
+                    alone.search_all(r, log, &self.labels[sources.clone()], |_, _, _| Ok(()))?;
+                }
             }
-            operators((r, log, "step add"), |r| self.add(r, sources, self.nodes))?;
+            operators((r, log, "step add"), |r| self.add_all(r, sources))?;
             log.book("step add", (0, 0), (0, 0), "none");
         }
         if !self.batches.are_dealt() {
@@ -422,8 +425,23 @@ impl Run for Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// The first `nodes` nodes add up what the last searches, from these sources, have found.
-    fn add(&mut self, r: &mut Replica, sources: Range<usize>, nodes: usize) -> Result<()> {
+    /// All nodes add up what the last searches, from these sources, have found.
+    fn add_all(&mut self, r: &mut Replica, sources: Range<usize>) -> Result<()> {
+        match self.way {
+            Way::Copies(_) => self.add(r, (0, sources), self.nodes),
+            Way::Searches(_) => sources
+                .enumerate()
+                .try_for_each(|(i, source)| self.add(r, (i, source..source + 1), self.nodes)),
+        }
+    }
+
+    /// The first `nodes` nodes add up what was found from these sources, the first of which is number `number` of the last searches.
+    fn add(
+        &mut self,
+        r: &mut Replica,
+        (number, sources): (usize, Range<usize>),
+        nodes: usize,
+    ) -> Result<()> {
         let Scales { far: far_unit, harmonic: harmonic_unit } = self.scales;
         let State { sources: labels, far, harmonic, reached, farthest, nearest } = &mut self.state;
         let over = Over::range(0..nodes);
@@ -441,7 +459,7 @@ impl Driver<'_> {
                 .scalar("shift", u64::from(copies.shift()))
                 .scalar("unit", harmonic_unit),
             way => way
-                .found(args, count)
+                .found(args, (number, count))
                 .scalar("nodes", self.nodes as u64)
                 .reads("sources", labels)
                 .scalar("first", first)
@@ -450,7 +468,7 @@ impl Driver<'_> {
         };
         r.for_all("add", over, &self.adds, args)?;
         let Some(near) = &self.near else { return Ok(()) };
-        let args = self.way.found(Args::new().writes("nearest", nearest), count);
+        let args = self.way.found(Args::new().writes("nearest", nearest), (number, count));
         r.for_all("near", over, near, args)
     }
 }

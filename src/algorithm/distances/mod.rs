@@ -4,8 +4,8 @@
 //! from s alone finds. It is 0 if they are the same node, infinite where there is no path.
 //!
 //! **Idea.** Where degrees are flat and small, so that paths are long and a search alone leaves a GPU idle, GPUs search from many sources
-//! at once (`copies`). Elsewhere, and in f64, the searches of `sssp` come one after another (`single.rs`): they fill a GPU, or all
-//! threads of a host. In the end the distances of the targets are put side by side.
+//! at once (`copies`). Elsewhere the searches are those of `sssp` (`single.rs`): in f32 four go side by side on a GPU; in f64, and on
+//! hosts, one fills a GPU, or all threads. In the end the distances of the targets are put side by side.
 //!
 //! **Replicas.** Sources are dealt in slices, and each replica searches by itself and brings its rows. Nothing is exchanged. With
 //! `--merge redundant` each searches from all sources.
@@ -198,7 +198,7 @@ impl Searched<'_> {
                 (COPIES, fleet.run(program)?)
             }
             None => {
-                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE).side_by_side(fleet);
+                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE).side_by_side(fleet, sizes);
                 let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
                 (SEARCHES, fleet.run(program)?)
             }

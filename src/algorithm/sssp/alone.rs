@@ -5,9 +5,11 @@ use super::cuda::{TOLD, of_a_search};
 use super::driver::Driver;
 use super::plan::{Plan, Question};
 use super::{Precision, double};
+use crate::algorithm::batches::most_of_batch;
 use crate::algorithm::frame::{Log, Run, operators};
 use crate::algorithm::long_paths::Widths;
 use crate::algorithm::{MergeMode, RunOptions};
+use crate::choice::Choice;
 use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
@@ -44,13 +46,19 @@ impl Each {
         Each { question, plan, double, beside: 1 }
     }
 
-    /// The same, of which GPUs make several side by side where hubs lead everywhere and memory has room.
-    pub fn side_by_side(self, fleet: &Fleet) -> Each {
+    /// The same, of which GPUs make several side by side, `asked` at most, where degrees are not small and alike, and memory has room.
+    /// They are from so many sources, which are dealt in so many `parts`.
+    pub fn side_by_side(
+        self,
+        fleet: &Fleet,
+        (sources, parts, asked): (usize, usize, Choice<u32>),
+    ) -> Each {
         let (gpus, shape) =
             (fleet.info().gpus(), GraphShape::of_weighted_layout(&self.graph().layout));
         let sharers =
             gpus.iter().map(|gpu| gpus.iter().filter(|other| *other == gpu).count()).max();
-        let wanted = BESIDE / sharers.unwrap_or(BESIDE);
+        let most = (BESIDE / sharers.unwrap_or(BESIDE)).min(sources.div_ceil(parts));
+        let wanted = most_of_batch(asked, most);
         // Half of what the graph leaves: a generator's arcs may be there, too.
         let room = room(fleet.info()).saturating_sub(total(&weighted(&shape))) / 2;
         let fit = (room / of_a_search(&shape)) as usize;
@@ -62,6 +70,11 @@ impl Each {
     /// Whether distances have 64 bits.
     pub fn is_double(&self) -> bool {
         self.double.is_some()
+    }
+
+    /// How many searches a replica makes side by side.
+    pub fn beside(&self) -> usize {
+        self.beside
     }
 
     /// Where nodes lie.
@@ -157,8 +170,13 @@ impl Alone<'_> {
 
     /// What the last search has found.
     pub fn reached(&self) -> Reached<'_> {
+        self.reached_of(0)
+    }
+
+    /// What search `number` of the last ones has found, of which there were no more than go side by side.
+    pub fn reached_of(&self, number: usize) -> Reached<'_> {
         match &self.0 {
-            Driven::F32(drivers) => Reached::F32(&drivers[0].state.dist),
+            Driven::F32(drivers) => Reached::F32(&drivers[number].state.dist),
             Driven::F64(driver) => Reached::F64(&driver.state.dist),
         }
     }
