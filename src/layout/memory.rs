@@ -242,6 +242,11 @@ pub(crate) fn room(fleet: &FleetInfo) -> u64 {
     fleet.devices.iter().map(of).min().unwrap_or(0)
 }
 
+/// Half of the memory that arrays of `used` bytes leave a replica: a generator's arcs and operators' arrays are there, too.
+pub(crate) fn half_left(fleet: &FleetInfo, used: u64) -> u64 {
+    room(fleet).saturating_sub(used) / 2
+}
+
 /// Bytes of all arrays together.
 pub fn total(arrays: &[DeviceArray]) -> u64 {
     arrays.iter().map(|array| array.bytes).sum()

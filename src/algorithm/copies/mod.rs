@@ -71,11 +71,11 @@ impl Copied {
         if fleet.info().backend != "cuda" || own < LEAST || !is_flat_graph(all) {
             return Ok(None);
         }
-        // Half of what both forms of the graph leave: a generator's arcs and operators' arrays are there, too.
+        // Both forms of the graph are there.
         let (nodes, arcs) = (all.nodes() as u64, all.arcs());
         let most = GraphShape::at_most(nodes, arcs, all.is_symmetric(), None);
         let forms = total(&memory::weighted(&most)) + total(&memory::general(&most));
-        let room = memory::room(fleet.info()).saturating_sub(forms) / 2;
+        let room = memory::half_left(fleet.info(), forms);
         let Some(shape) = CopyShape::new((all.nodes(), own, asked), beside, room) else {
             return Ok(None);
         };

@@ -32,8 +32,7 @@ impl LaneShape {
         let most = most_of_batch(asked, MOST);
         let (nodes, arcs) = (graph.nodes() as u64, graph.arcs());
         let shape = GraphShape::at_most(nodes, arcs, graph.is_symmetric(), None);
-        // Half of what the graph leaves: a generator's arcs may be there, too.
-        let room = memory::room(fleet.info()).saturating_sub(total(&memory::general(&shape))) / 2;
+        let room = memory::half_left(fleet.info(), total(&memory::general(&shape)));
         let fits = |lanes: &LaneShape| {
             total(&arrays(&shape, sources, *lanes, 1)) + total(&beside(lanes.lanes)) <= room
         };

@@ -96,9 +96,7 @@ pub(super) fn lanes((fleet, graph): (&Fleet, &Prepared), rule: Rule, own: usize)
         true => {
             let most =
                 GraphShape::at_most(all.nodes() as u64, all.arcs(), all.is_symmetric(), None);
-            // Half of what the graph leaves: operators have arrays, too.
-            let room = memory::room(fleet.info()).saturating_sub(total(&memory::general(&most)));
-            (room / 2, MOST)
+            (memory::half_left(fleet.info(), total(&memory::general(&most))), MOST)
         }
         false => (HOST_BYTES, MOST_ON_HOSTS),
     };

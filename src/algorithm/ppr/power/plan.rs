@@ -63,8 +63,7 @@ impl Sizes {
             true => {
                 let symmetric = all.is_symmetric();
                 let most = GraphShape::at_most(shape.0 as u64, shape.1, symmetric, None);
-                // Half of what the graph leaves: operators have arrays, too.
-                memory::room(fleet.info()).saturating_sub(total(&memory::general(&most))) / 2
+                memory::half_left(fleet.info(), total(&memory::general(&most)))
             }
             false => HOST_BYTES,
         };
