@@ -119,6 +119,26 @@ fn any_number_of_replicas_and_any_merge_find_the_rows_of_single_searches() {
     });
 }
 
+/// On GPUs a few searches go side by side; more of them than are queued at a time.
+#[test]
+fn as_many_searches_side_by_side_as_asked_find_the_same_rows() {
+    let graph = Arc::new(common::skewed(9, 8, 5));
+    let sources: Vec<u32> = (0..graph.nodes() as u32).collect();
+    let mut right: Option<MatrixValues> = None;
+    for (devices, perturb) in common::all_fleets().iter().zip([None, Some(5)].iter().cycle()) {
+        let fleet = common::open_perturbed(devices, *perturb);
+        let prepared = Prepared::new(&fleet, graph.clone(), PrepareOptions::default()).unwrap();
+        for batch in [Choice::Is(1), Choice::Is(3), Choice::Auto] {
+            let config = DistancesConfig { batch, ..DistancesConfig::default() };
+            let answer = distances(&fleet, &prepared, &config).unwrap();
+            let how = format!("{batch:?} on {devices:?}");
+            assert_eq!((&answer.sources, answer.strategy), (&sources, "searches"), "{how}");
+            let right = right.get_or_insert_with(|| answer.values.clone());
+            assert!(answer.values == *right, "{how}");
+        }
+    }
+}
+
 /// More than one batch of copies, of 2^29 places.
 #[test]
 fn many_searches_of_a_large_road_network_find_what_single_ones_do() {

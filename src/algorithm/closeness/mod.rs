@@ -15,8 +15,9 @@
 //! where R is empty or all of it is at distance 0, and sources at distance 0 add nothing to the harmonic sum.
 //!
 //! **Idea.** Up to 1,024 sources are searched from together (`lanes`). A node adds up how many of them reach it in each level. Where
-//! degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`). Elsewhere searches by
-//! weight are those of `sssp`, on GPUs some side by side. After these a node adds up its distances (`sums.rs`).
+//! degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`).
+//! Elsewhere searches by weight are those of `sssp`, up to four side by side on a GPU. After these a node adds up its distances
+//! (`sums.rs`).
 //!
 //! **Replicas.** A replica that has finished a batch of sources takes the next, and searches by itself. In several processes batches are
 //! dealt in turn instead. At the end what replicas have added up is summed: whole numbers of a fixed unit and of its parts, so that the
@@ -49,7 +50,7 @@ use crate::choice::number_or_none;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, total};
 use crate::layout::{Form, Prepared};
 use crate::words::words;
 use serde::{Deserialize, Serialize};
@@ -141,7 +142,7 @@ pub struct Closeness {
     pub sources: u64,
     /// Distances by weight were added up in 64 bits.
     pub double: bool,
-    /// How it was found: `levels`, up to 1,024 sources at a time, `copies`, many, or `searches`, a few.
+    /// How it was found: `levels` (up to 1,024 sources at a time), `copies` (as many) or `searches` (one at a time, or up to four).
     pub strategy: &'static str,
     /// Timings and counts.
     pub measured: Measured,
@@ -283,7 +284,7 @@ impl Asked<'_> {
         let rows = graph.weighted(fleet)?;
         let backward = query.config.mode == ClosenessMode::Out && !query.graph.is_symmetric();
         // Distances to the sources are those from them in the graph turned around.
-        let one_by_one = |double| -> Result<Found> {
+        let searches = |double| -> Result<Found> {
             let rows = match backward {
                 true => {
                     let turned = Arc::new(query.graph.transpose());
@@ -291,16 +292,16 @@ impl Asked<'_> {
                 }
                 false => rows.clone(),
             };
-            self.summed(How::Searches(
-                Each::new(fleet, rows, double).side_by_side(fleet, self.sizes()),
-            ))
+            let each = Each::new(fleet, rows, double);
+            let used = total(&self.arrays());
+            self.summed(How::Searches(each.side_by_side(fleet, self.sizes(), used)))
         };
-        let double = || one_by_one(true);
+        let double = || searches(true);
         let single = || {
             let of = (Distance::Weight, backward);
             match Copied::new((fleet, graph), self.sizes(), |_| self.arrays(), of)? {
                 Some(copied) => self.summed(How::Copies(copied)),
-                None => one_by_one(false),
+                None => searches(false),
             }
         };
         match query.config.precision {

@@ -32,7 +32,7 @@ use crate::choice::Choice;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::graph::Graph;
-use crate::layout::memory::{DeviceArray, GraphShape};
+use crate::layout::memory::{DeviceArray, GraphShape, total};
 use crate::layout::{Form, Prepared, WeightedGraph};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -198,7 +198,10 @@ impl Searched<'_> {
                 (COPIES, fleet.run(program)?)
             }
             None => {
-                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE).side_by_side(fleet, sizes);
+                let ends = [asked.ends.sources.len(), asked.ends.targets.len()];
+                let used = total(&single::arrays(ends, T::DOUBLE, 1));
+                let each = Each::new(fleet, (*rows).clone(), T::DOUBLE);
+                let each = each.side_by_side(fleet, sizes, used);
                 let program = move |r: &mut _| single::program::<T>(r, &each, &asked, &run);
                 (SEARCHES, fleet.run(program)?)
             }

@@ -1,7 +1,7 @@
 //! Searches from many nodes that each replica makes by itself: one after another, or, on GPUs, some side by side.
 
 use super::SsspConfig;
-use super::cuda::{TOLD, of_a_search};
+use super::cuda::{PLACES, of_a_search};
 use super::driver::Driver;
 use super::plan::{Plan, Question};
 use super::{Precision, double};
@@ -14,7 +14,7 @@ use crate::collective::Replicated;
 use crate::error::Result;
 use crate::fleet::{Fleet, Replica};
 use crate::layout::WeightedGraph;
-use crate::layout::memory::{GraphShape, room, total, weighted};
+use crate::layout::memory::{GraphShape, half_left, total, weighted};
 use std::sync::Arc;
 
 /// Most searches that a GPU makes side by side. Each has its part of the multiprocessors: it meets sooner, and while some wait for
@@ -46,12 +46,13 @@ impl Each {
         Each { question, plan, double, beside: 1 }
     }
 
-    /// The same, of which GPUs make several side by side, `asked` at most, where degrees are not small and alike, and memory has room.
-    /// They are from so many sources, which are dealt in so many `parts`.
+    /// The same, of which GPUs make several side by side, `asked` at most, where degrees are not small and alike, and memory has room for
+    /// them with other arrays of `used` bytes. They are from so many sources, which are dealt in so many `parts`.
     pub fn side_by_side(
         self,
         fleet: &Fleet,
         (sources, parts, asked): (usize, usize, Choice<u32>),
+        used: u64,
     ) -> Each {
         let (gpus, shape) =
             (fleet.info().gpus(), GraphShape::of_weighted_layout(&self.graph().layout));
@@ -59,8 +60,7 @@ impl Each {
             gpus.iter().map(|gpu| gpus.iter().filter(|other| *other == gpu).count()).max();
         let most = (BESIDE / sharers.unwrap_or(BESIDE)).min(sources.div_ceil(parts));
         let wanted = most_of_batch(asked, most);
-        // Half of what the graph leaves: a generator's arcs may be there, too.
-        let room = room(fleet.info()).saturating_sub(total(&weighted(&shape))) / 2;
+        let room = half_left(fleet.info(), total(&weighted(&shape)) + used);
         let fit = (room / of_a_search(&shape)) as usize;
         let on_gpus = fleet.info().backend == "cuda" && !self.is_double();
         let whole = on_gpus && matches!(self.plan, Plan::Redundant { .. });
@@ -133,13 +133,13 @@ impl Alone<'_> {
             }
         };
         let many = beside.len();
-        for (group, labels) in labels.chunks(many * TOLD).enumerate() {
+        for (group, labels) in labels.chunks(many * PLACES).enumerate() {
             operators((r, log, "push-pull"), |r| {
                 for (i, label) in labels.iter().enumerate() {
                     let driver = &mut beside[i % many];
                     r.on(1 + i % many, |r| {
                         driver.queue(r, *label, i / many)?;
-                        found(r, group * many * TOLD + i, Reached::F32(&driver.state.dist))
+                        found(r, group * many * PLACES + i, Reached::F32(&driver.state.dist))
                     })?;
                 }
                 r.join()
@@ -161,8 +161,7 @@ impl Alone<'_> {
                 driver.go(r, log)
             }
             Driven::F64(driver) => {
-                driver.begin_at(label)?;
-                driver.reset(r, 0)?;
+                driver.begin_at(r, label)?;
                 driver.go(r, log)
             }
         }

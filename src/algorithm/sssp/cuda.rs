@@ -17,8 +17,8 @@ use crate::layout::tiles::TileRows;
 const _: () = assert!(size_of::<Control>() <= CONTROL * size_of::<u64>());
 /// "Sweep the bitmap": no queue is ready.
 const UNQUEUED: u32 = u32::MAX;
-/// Searches of which a workspace can tell what they found, once they have ended.
-pub(super) const TOLD: usize = 64;
+/// Searches of which a workspace can say what they found, once all have ended.
+pub(super) const PLACES: usize = 64;
 /// Blocks that a step is taken to have resident where memory is estimated: more than today's GPUs do.
 const BLOCKS: usize = 1024;
 
@@ -34,10 +34,8 @@ pub(super) struct Workspace {
     blocks: u32,
     arrays: Arrays,
     pub long_paths: Option<(LongPaths, f32)>,
-    /// `[TOLD]`
+    /// `[PLACES]`
     status: Pinned<Status>,
-    /// Where the next launch says what it found.
-    pub told: usize,
     pub rounds: Rounds,
     /// Entries of the seeds' queue, or [`UNQUEUED`] once the frontier lives in the bitmap.
     queued: u32,
@@ -89,8 +87,7 @@ impl Workspace {
             blocks,
             arrays,
             long_paths,
-            status: Pinned::new(&device.context, TOLD)?,
-            told: 0,
+            status: Pinned::new(&device.context, PLACES)?,
             rounds: Rounds::new(device, trace)?,
             queued: UNQUEUED,
             inner,
@@ -206,7 +203,7 @@ impl Workspace {
             scan_prefix: arrays.scan_prefix.pointer(),
             slice_first: arrays.slice_first.pointer(),
             control,
-            status: self.status.pointer() + (self.told * size_of::<Status>()) as u64,
+            status: self.status.pointer() + (told.place * size_of::<Status>()) as u64,
             abort: device.abort.pointer(),
             log,
             deadline_ns: device.deadline_of(joint),
@@ -236,13 +233,13 @@ impl Workspace {
         device.launch(kernel, shape, &args)
     }
 
-    /// What the last launch, which has ended, found; and whether `front` and `next` have changed places.
-    pub fn found(&self, device: &CudaDevice) -> Result<(StepResult, bool)> {
+    /// What the launch that was to say so at `place`, and has ended, found; and whether `front` and `next` have changed places.
+    pub fn found(&self, device: &CudaDevice, place: usize) -> Result<(StepResult, bool)> {
         if let Some((long_paths, _)) = &self.long_paths {
             let Searched { relaxed, rounds, windows: logged } = long_paths.found(device)?;
             return Ok((StepResult { relaxed, rounds, logged, ..StepResult::default() }, false));
         }
-        let status = self.status.get(self.told);
+        let status = self.status.get(place);
         device.met(status.stopped, "sssp_step")?;
         let left = FrontierInfo {
             nodes: status.nodes,

@@ -89,13 +89,13 @@ impl<'a> Driver<'a> {
         Ok(Driver { graph, seeds: seeds.clone(), widths, state, engine })
     }
 
-    /// Where the next search begins.
-    pub fn begin_at(&mut self, label: u32) -> Result<()> {
+    /// Begins a search from this label alone.
+    pub fn begin_at(&mut self, r: &mut Replica, label: u32) -> Result<()> {
         self.seeds = vec![label];
-        match &self.engine {
-            Engine::Cuda(workspace) => workspace.seeds.upload(&[label]),
-            Engine::Host(_) => Ok(()),
+        if let Engine::Cuda(workspace) = &self.engine {
+            workspace.seeds.upload(&[label])?;
         }
+        self.reset(r, 0)
     }
 }
 

@@ -229,22 +229,21 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Queues a whole search from this label, of which [`Driver::found`] tells by the number `told`.
-    pub fn queue(&mut self, r: &mut Replica, label: u32, told: usize) -> Result<()> {
+    /// Queues a whole search from this label, which says at `place` what it found.
+    pub fn queue(&mut self, r: &mut Replica, label: u32, place: usize) -> Result<()> {
         self.begin_at(r, label)?;
-        let task = self.told(r.rank(), Task::Finish, FrontierInfo::of(1));
+        let told = self.told(r.rank(), Task::Finish, FrontierInfo::of(1));
+        let told = StepTask { place, ..told };
         let Driver { graph, state, engine, .. } = self;
         engine.on_device(r, |device, workspace| {
-            workspace.told = told;
-            workspace.launch(device, graph.on_device(r.rank())?, state, &task)
+            workspace.launch(device, graph.on_device(r.rank())?, state, &told)
         })
     }
 
-    /// What search number `told` of those that were queued found. All have ended.
-    pub fn found(&mut self, r: &Replica, told: usize) -> Result<StepResult> {
+    /// What a queued search, which has ended, says at `place`.
+    pub fn found(&mut self, r: &Replica, place: usize) -> Result<StepResult> {
         self.engine.on_device(r, |device, workspace| {
-            workspace.told = told;
-            workspace.found(device).map(|(found, _)| found)
+            workspace.found(device, place).map(|(found, _)| found)
         })
     }
 }
@@ -351,7 +350,7 @@ impl Driver<'_> {
             |device, workspace, state| {
                 workspace.launch(device, graph.on_device(rank)?, state, &told)
             },
-            |device, workspace| workspace.found(device),
+            |device, workspace| workspace.found(device, told.place),
             |(), state, beat| host::step(graph, state, &told, beat),
         )
     }
@@ -368,7 +367,7 @@ impl Driver<'_> {
         let near_far = self.plan.widths().map(|widths| widths.near_far);
         let delta = self.plan.window().or(near_far).unwrap_or(f32::INFINITY);
         let thresholds = self.thresholds;
-        StepTask { task, known, chunk, thresholds, delta, together: self.together }
+        StepTask { task, known, chunk, thresholds, delta, together: self.together, place: 0 }
     }
 
     /// Makes replicas equal after a step of the own chunk: how, and what all found.

@@ -92,6 +92,8 @@ pub(super) struct StepTask {
     /// Width of a window.
     pub delta: f32,
     pub together: Together<5>,
+    /// Where a GPU says what it found.
+    pub place: usize,
 }
 
 /// When push-pull turns, in arcs out of the frontier.
