@@ -1,12 +1,13 @@
-//! Breadth-first searches from many sources at a time: one program of operators for GPUs and host.
+//! Breadth-first searches from many sources at a time: pushes are operators, pulls have code of their own for GPUs and for hosts.
 //!
 //! **Idea.** Up to 1,024 sources are searched from together. A node has a bit for each, which says whether the source has reached it.
 //! In a level a node takes over the bits of its neighbours: those that are new say how many sources are at that distance. A level
 //! with few arcs is pushed, from nodes with new bits; another one is pulled, by each word that lacks some bit, until it lacks none. Bits
 //! of sources that reached nobody in the last level are not waited for.
 //!
-//! On GPUs a word of a node is pulled by a thread of its own. The words of a node lie beside each other, as its threads do, so that a
-//! GPU reads them together. Long rows are cut into pieces, each pulled by itself. On hosts a thread pulls all words of a node.
+//! On GPUs a word of a node is pulled by a thread of its own (`kernels/lanes.cu`). The words of a node lie beside each other, as its
+//! threads do, so that a GPU reads them together. Long rows are cut into pieces, each pulled by itself. On hosts a thread pulls all words
+//! of a node.
 //!
 //! **Invariant.** After level k bit i of `seen[v]` is set if and only if v is within k arcs of source i, and bit i of `visit[v]` if it is
 //! at exactly k. What a node adds up in a level depends on these alone, so nothing depends on the order of work.
@@ -14,6 +15,7 @@
 //! **Source.** Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper, Neumann, Vo, "The more the merrier: efficient multi-source graph
 //! traversal", PVLDB 8(4), 2014 (bits for sources).
 
+mod cuda;
 mod host;
 mod lambdas;
 mod shape;
@@ -21,25 +23,19 @@ mod shape;
 use super::arrays::{OnReplicas, replicated_arrays};
 use super::frame::{Log, operators};
 use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
-use crate::error::Result;
+use crate::device::kernels::lanes::{APART, COUNTERS, NODES, PIECE, SPREAD};
+use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
 use crate::layout::{Resident, is_flat_graph};
 use crate::operator::{Advance, Args, Over};
+use cuda::Pulls;
 use lambdas::Lambdas;
 pub(super) use shape::{LaneShape, MOST};
 use std::ops::Range;
 
-/// Counters that nodes with new bits add to, so far from each other that threads seldom meet.
-const COUNTERS: u32 = 64;
-const APART: u32 = 8;
-/// A counter has nodes from this bit on, and the arcs out of them below.
-const NODES: u32 = 36;
-/// Copies of the words that say which sources have reached anybody in a level, for the same reason.
-const SPREAD: u64 = 64;
-
-/// Arcs of a piece of a row.
-const PIECE: u64 = 128;
+/// Where the frontier has more than one in so many nodes, the bits of all nodes are cleared in less time than those of its own.
+const FORGOTTEN: u64 = 16;
 
 /// Levels that are queued before it is looked at what they found, where paths are long.
 const LEVELS: u64 = 16;
@@ -61,7 +57,7 @@ pub(super) struct Sizes {
 
 impl Sizes {
     fn new((nodes, arcs): (u64, u64), sources: usize, shape: LaneShape) -> Sizes {
-        let (nodes, pieces) = (nodes as usize, (arcs / PIECE) as usize);
+        let (nodes, pieces) = (nodes as usize, (arcs / u64::from(PIECE)) as usize);
         Sizes { nodes, sources, words: shape.words(), pieces }
     }
 }
@@ -85,6 +81,8 @@ replicated_arrays! {
         work: Replicated<u64> = "work", Gather, |_| (COUNTERS * APART) as usize;
         /// `[pieces, 2]` the node, and the number of the piece of its row.
         pieces: Replicated<u32> = "pieces of rows", Gather, |s| 2 * s.pieces;
+        /// `[pieces]` nodes whose rows have more than one piece.
+        longs: Replicated<u32> = "long rows", Gather, |s| s.pieces;
         /// `[n]` the sum of distances.
         far: Replicated<u64> = "far", Sum, |s| s.nodes;
         /// `[n]` the sum of 1 / distance, in units.
@@ -126,12 +124,19 @@ pub(super) struct Lanes<'a> {
     /// Bits go against the arcs.
     backward: bool,
     pub state: State,
-    /// Pieces of rows behind the first ones.
-    pieces: usize,
+    /// Pieces of rows behind the first ones, and rows that have any.
+    pieces: [u64; 2],
     /// Nodes with new bits, of the last level and of this one.
     front: Frontier,
     told: Frontier,
+    /// `visit` holds bits; `next` holds some of an earlier level.
+    is_visited: bool,
+    is_stale: bool,
     lambdas: Lambdas,
+    /// On GPUs.
+    pulls: Option<Pulls>,
+    /// On GPUs, where paths are long.
+    is_long: bool,
 }
 
 /// What a level has found: its number, the nodes with new bits, and `[n, words]` these bits.
@@ -139,6 +144,17 @@ pub(super) struct Level<'s> {
     pub number: u32,
     pub nodes: &'s Frontier,
     pub bits: &'s Replicated<u64>,
+}
+
+/// Where a pull says what it has found beside [`State`], and how it counts.
+struct Found<'s> {
+    /// The nodes with new bits.
+    told: &'s mut Frontier,
+    level: u32,
+    /// What one source adds to a harmonic sum.
+    share: u64,
+    /// log2 of the words of a node.
+    shift: u32,
 }
 
 impl<'a> Lanes<'a> {
@@ -150,21 +166,43 @@ impl<'a> Lanes<'a> {
         (sources, shape): (&'a [u32], LaneShape),
         backward: bool,
     ) -> Result<Lanes<'a>> {
-        let graph = g.graph();
+        let (graph, rank) = (g.graph(), r.rank());
         let sizes = Sizes::new((graph.nodes() as u64, graph.arcs()), sources.len(), shape);
         let mut state = State::allocate(r, sizes)?;
         state.sources.assign(sources)?;
         let front = r.frontier("front", sizes.nodes, MergeOp::Or)?;
         let told = r.frontier("next front", sizes.nodes, MergeOp::Or)?;
         let backward = backward && !graph.is_symmetric();
+        let pulls = match &mut r.backend {
+            Backend::Cuda(device) => Some(Pulls::new(device, g.on_device(rank)?)?),
+            Backend::Host(_) => None,
+        };
         let lambdas = Lambdas::new();
         let args = Args::new()
             .scalar("backward", u32::from(backward))
             .writes("pieces", &mut state.pieces)
+            .writes("longs", &mut state.longs)
             .writes("count", &mut state.work);
         r.for_all("cut", Over::nodes(g).whole(), &lambdas.cut, args)?;
-        let pieces = r.read(&state.work)?[0] as usize;
-        Ok(Lanes { g, sources, shape, backward, state, pieces, front, told, lambdas })
+        let counts = r.read(&state.work)?;
+        let pieces = [counts[0], counts[1]];
+        let is_long = pulls.is_some() && is_flat_graph(graph);
+        let (is_visited, is_stale) = (false, false);
+        Ok(Lanes {
+            g,
+            sources,
+            shape,
+            backward,
+            state,
+            pieces,
+            front,
+            told,
+            is_visited,
+            is_stale,
+            lambdas,
+            pulls,
+            is_long,
+        })
     }
 
     /// Uses each lambda once, those of `found` among them. What it leaves is reset.
@@ -174,7 +212,7 @@ impl<'a> Lanes<'a> {
         mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
     ) -> Result<()> {
         self.start(r, 0..0)?;
-        self.push(r, 1, 0)?;
+        self.push(r, (1, 0), 0)?;
         self.pull(r, 1, 0)?;
         found(r, Level { number: 0, nodes: &self.told, bits: &self.state.next })
     }
@@ -203,13 +241,14 @@ impl<'a> Lanes<'a> {
         mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
     ) -> Result<()> {
         let unit = unit(self.g.graph().nodes());
-        operators((r, log, "step start"), |r| self.start(r, batch.clone()))?;
-        let own = &self.sources[batch.clone()];
-        let degrees = own.iter().map(|v| self.g.graph().degree(*v as usize));
-        let (mut nodes, mut arcs) = (batch.len() as u64, degrees.sum::<u64>());
+        let (mut nodes, mut arcs) = operators((r, log, "step start"), |r| {
+            self.start(r, batch.clone())?;
+            self.counted(r)
+        })?;
+        self.is_visited = true;
         // Where paths are long a look at what a level has found takes as long as the level.
         let host = matches!(r.backend, Backend::Host(_));
-        let (long, pulled) = (!host && is_flat_graph(self.g.graph()), PULLED[usize::from(host)]);
+        let (long, pulled) = (self.is_long, PULLED[usize::from(host)]);
         let levels = if long { LEVELS } else { 1 };
         let mut level = 0u32;
         while level < limit {
@@ -222,35 +261,42 @@ impl<'a> Lanes<'a> {
                     level += 1;
                     let share = (unit + u64::from(level) / 2) / u64::from(level);
                     r.fill("work", &mut self.state.work, 0)?;
-                    r.clear("next front", &mut self.told)?;
                     match pull {
                         true => self.pull(r, level, share)?,
-                        false => self.push(r, level, share)?,
+                        false => self.push(r, (level, share), nodes)?,
                     }
                     let (nodes, bits) = (&self.told, &self.state.next);
                     found(r, Level { number: level, nodes, bits })?;
                     std::mem::swap(&mut self.front, &mut self.told);
                     std::mem::swap(&mut self.state.visit, &mut self.state.next);
                 }
-                r.read(&self.state.work)
+                self.counted(r)
             })?;
             log.book(name, (levels, looked), (nodes, arcs), "none");
-            nodes = counted.iter().map(|counter| counter >> NODES).sum();
-            arcs = counted.iter().map(|counter| counter & ((1 << NODES) - 1)).sum();
+            (nodes, arcs) = counted;
             if nodes == 0 {
+                self.is_visited = false;
                 break;
             }
         }
         Ok(())
     }
 
+    /// The nodes with new bits, and the arcs out of them. It waits.
+    fn counted(&self, r: &mut Replica) -> Result<(u64, u64)> {
+        let counters = r.read(&self.state.work)?;
+        let nodes = counters.iter().map(|counter| counter >> NODES).sum();
+        Ok((nodes, counters.iter().map(|counter| counter & ((1 << NODES) - 1)).sum()))
+    }
+
     /// The sources of a batch have reached themselves, and nobody else.
     fn start(&mut self, r: &mut Replica, batch: Range<usize>) -> Result<()> {
-        let State { sources, seen, visit, next, past, found, .. } = &mut self.state;
+        let State { sources, seen, visit, past, found, work, .. } = &mut self.state;
         let shift = self.shape.shift;
         r.fill("seen", seen, 0)?;
-        r.fill("visit", visit, 0)?;
-        r.fill("next visit", next, 0)?;
+        if self.is_visited {
+            r.fill("visit", visit, 0)?;
+        }
         if batch.len() < 64 * self.shape.words() {
             let args = Args::new()
                 .scalar("shift", shift)
@@ -262,21 +308,30 @@ impl<'a> Lanes<'a> {
         r.clear("front", &mut self.front)?;
         r.fill("past sources", past, 0)?;
         r.fill("found sources", found, 0)?;
+        r.fill("work", work, 0)?;
         let args = Args::new()
             .scalar("shift", shift)
+            .scalar("backward", u32::from(self.backward))
             .reads("sources", sources)
             .scalar("first", batch.start as u64)
             .writes("seen", seen)
             .writes("visit", visit)
             .writes("past", past)
-            .writes_set("front", &mut self.front);
-        r.for_all("start", Over::range(0..batch.len()), &self.lambdas.start, args)
+            .writes_set("front", &mut self.front)
+            .writes("work", work);
+        let over = Over::range(0..batch.len()).with(self.g);
+        r.for_all("start", over, &self.lambdas.start, args)
     }
 
-    /// Nodes with new bits tell their neighbours. It leaves `visit` empty, which becomes the `next` of the next level.
-    fn push(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
-        let Lanes { g, backward, shape, state, front, told, lambdas, .. } = self;
+    /// Nodes with new bits, about as many as `nodes`, tell their neighbours. It leaves `visit` empty, which becomes the `next` of the
+    /// next level.
+    fn push(&mut self, r: &mut Replica, (level, share): (u32, u64), nodes: u64) -> Result<()> {
+        let Lanes { g, backward, shape, state, front, told, is_stale, lambdas, .. } = self;
+        r.clear("next front", told)?;
         let State { seen, visit, next, .. } = &mut *state;
+        if std::mem::take(is_stale) {
+            r.fill("next visit", next, 0)?;
+        }
         let over = Over::frontier(g, front).whole();
         let args = Args::new()
             .scalar("shift", shape.shift)
@@ -285,15 +340,19 @@ impl<'a> Lanes<'a> {
             .writes("next", next);
         let how = Advance { backward: *backward, ..Advance::default() };
         r.advance("tell", over, &lambdas.tell, args, how.output(told))?;
-        let args = Args::new().scalar("shift", shape.shift).writes("visit", visit);
-        r.for_all("forget", over, &lambdas.forget, args)?;
+        if nodes * FORGOTTEN > g.graph().nodes() as u64 {
+            r.fill("visit", visit, 0)?;
+        } else {
+            let args = Args::new().scalar("shift", shape.shift).writes("visit", visit);
+            r.for_all("forget", over, &lambdas.forget, args)?;
+        }
         let State { next, seen, found, far, harmonic, reached, farthest, work, .. } = state;
         let args = Args::new()
             .scalar("shift", shape.shift)
             .scalar("backward", u32::from(*backward))
             .scalar("level", level)
             .scalar("share", share)
-            .writes("next", next)
+            .reads("next", next)
             .writes("seen", seen)
             .writes("found", found)
             .writes("far", far)
@@ -305,41 +364,25 @@ impl<'a> Lanes<'a> {
         self.gather(r)
     }
 
-    /// Words that lack some bit ask their neighbours. It leaves `visit` empty, as a push does.
+    /// Nodes that lack some bit ask their neighbours. It leaves `visit` as it was.
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
-        let Lanes { g, backward, shape, state, pieces, told, lambdas, .. } = self;
-        let rows = if *backward { Some(&**g.graph()) } else { g.rows_in() };
-        if let (Backend::Host(_), Some(rows)) = (&r.backend, rows) {
-            host::pull(r, rows, shape.words(), state)?;
-        } else {
-            let State { visit, next, seen, past, found, pieces: listed, .. } = &mut *state;
-            let args = Args::new()
-                .scalar("shift", shape.shift)
-                .scalar("backward", u32::from(*backward))
-                .reads("pieces", listed)
-                .reads("past", past)
-                .reads("visit", visit)
-                .writes("seen", seen)
-                .writes("next", next)
-                .writes("found", found);
-            let words = (g.graph().nodes() + *pieces) << shape.shift;
-            r.for_all("hear", Over::elements(words).with(g).whole(), &lambdas.hear, args)?;
+        let Lanes { g, backward, shape, state, pieces, told, pulls, .. } = self;
+        let mut found = Found { told, level, share, shift: shape.shift };
+        match (&r.backend, pulls) {
+            (Backend::Cuda(_), Some(pulls)) => {
+                let graph = g.on_device(r.rank())?;
+                pulls.pull(r, graph, (*backward, *pieces), state, &mut found)?;
+            }
+            _ => {
+                let rows_in = || Error::machine("rows backward are not there; this is a bug");
+                let mut rows = [g.rows_in().ok_or_else(rows_in)?, &**g.graph()];
+                if *backward {
+                    rows.reverse();
+                }
+                host::pull(r, rows, state, &mut found)?;
+            }
         }
-        r.fill("visit", &mut state.visit, 0)?;
-        let State { next, far, harmonic, reached, farthest, work, .. } = state;
-        let args = Args::new()
-            .scalar("shift", shape.shift)
-            .scalar("backward", u32::from(*backward))
-            .scalar("level", level)
-            .scalar("share", share)
-            .writes("next", next)
-            .writes_set("news", told)
-            .writes("far", far)
-            .writes("harmonic", harmonic)
-            .writes("reached", reached)
-            .writes("farthest", farthest)
-            .writes("work", work);
-        r.for_all("look", Over::nodes(g).whole(), &lambdas.look, args)?;
+        self.is_stale = true;
         self.gather(r)
     }
 
