@@ -1,10 +1,13 @@
 // A level of searches from many sources together that is pulled: nodes ask their neighbours for bits that they lack
 // (src/algorithm/lanes).
 //
-// A node has `1 << shift` words side by side, a bit a source. As many threads of a warp, a team, take a node, a word each, and so read a
-// neighbour's words together, 128 bytes of 1,024 sources. PULL: a team takes the first PIECE arcs of a row. A node whose row ends there
-// counts what is new: a thread a node, when all teams of the block have done, since what it counts in lies side by side. REST: a team takes
-// a further piece of a long row. LONG: nodes with long rows count what is new.
+// A node has `1 << shift` words side by side, a bit a source. A team of as many threads of a warp takes a node, a word each. So it reads a
+// neighbour's words together: 128 bytes of 1,024 sources.
+//
+// `lanes_pull`: a team takes the first PIECE arcs of a row. If the row ends there, what is new is counted at once: when all teams of the
+// block are done, a thread counts for a node, and its neighbours for the next ones, whose sums lie beside.
+// `lanes_rest`: a team takes a further piece of a long row.
+// `lanes_long`: a team counts for a node with a long row.
 //
 // Compiled with: -DHIVE_WIDE=0 | -DHIVE_WIDE=1
 
@@ -47,7 +50,7 @@ struct LanesArgs {  // @host
     u32 shift;
 };
 
-// `had` and what the neighbours of a piece of a row have of word k.
+// `had`, and beside it the bits of word k that the neighbours in a piece of a row have.
 __device__ __forceinline__ u64 asked(const LanesArgs& a, const u32* columns, u32 count, u32 k, u64 had) {
     const u64* visit = a.visit + k;
     const u32 words = 1u << a.shift;
@@ -72,7 +75,7 @@ __device__ __forceinline__ u32 ones_of_team(u64 bits, u32 words) {
     return many;
 }
 
-// Node v is at this level's distance from so many sources. What to add to a counter.
+// Adds to the sums of node v that so many sources are at this level's distance. Returns what to add to a counter.
 __device__ __forceinline__ u64 counted(const LanesArgs& a, u64 v, u32 many) {
     a.far[v] += (u64)many * a.level;
     a.harmonic[v] += many * a.share;
@@ -81,7 +84,7 @@ __device__ __forceinline__ u64 counted(const LanesArgs& a, u64 v, u32 many) {
     return (1ull << NODES) + (a.onward[v + 1] - a.onward[v]);
 }
 
-// A warp adds up what its threads have found; those of the same word lie `words` apart.
+// Tells the others what a warp has found: sources, and what to add to a counter. Threads of the same word lie `words` apart.
 __device__ void add_up(const LanesArgs& a, u64 found, u64 work) {
     const u32 words = 1u << a.shift;
     work = warp_sum(work);
@@ -93,7 +96,7 @@ __device__ void add_up(const LanesArgs& a, u64 found, u64 work) {
     if (lane_id() == 0 && work) atomicAdd(a.work + (blockIdx.x % COUNTERS) * APART, work);
 }
 
-// A block takes as many nodes as whole words of the set say of.
+// A block takes a tile of nodes, and writes whole words of the set.
 extern "C" __global__ void __launch_bounds__(THREADS) lanes_pull(const LanesArgs a) {
     __shared__ u32 many[THREADS * TURNS];
     const u32 words = 1u << a.shift, k = threadIdx.x & (words - 1), teams = THREADS >> a.shift, tile = teams * TURNS;

@@ -14,9 +14,9 @@
 //! sources, these are the exact values; from k sources drawn at random they are estimates (the eccentricity is too low). Closeness is 0
 //! where R is empty or all of it is at distance 0, and sources at distance 0 add nothing to the harmonic sum.
 //!
-//! **Idea.** Up to 1,024 sources are searched from together (`lanes`). A node adds up how many of them reach it in each level. Where
-//! degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph (`copies`).
-//! Elsewhere searches by weight are those of `sssp`, up to four side by side on a GPU. After these a node adds up its distances
+//! **Idea.** Up to 1,024 sources, of like degrees, are searched from together (`lanes`). A node adds up how many reach it in each
+//! level. Where degrees are small and alike, so that paths are long, GPUs search from many sources at once in copies of the graph
+//! (`copies`). Elsewhere searches by weight are those of `sssp`, up to four side by side on a GPU. After these a node adds up its distances
 //! (`sums.rs`).
 //!
 //! **Replicas.** A replica that has finished a batch of sources takes the next, and searches by itself. In several processes batches are
@@ -195,6 +195,7 @@ impl Algorithm for ClosenessCentrality {
         "hive run closeness --graph web.mtx --sources random:16:1 --rank-by harmonic --output close.tsv",
     ];
     const FORM: Form = Form::General;
+    const KERNELS: &'static [&'static str] = &["lanes.cu"];
     const RANKS: Option<&'static str> = Some("the nodes that are closest");
 
     fn start(config: &ClosenessConfig, graph: &Graph) -> Result<Vec<u32>> {
@@ -354,8 +355,8 @@ impl Asked<'_> {
     }
 }
 
-/// The sources in the order in which they are searched from, in batches: by degree, the smallest first. Sources of like degrees reach the
-/// others in about as many levels, and share more of these; those of small degrees take the longest.
+/// The sources in the order in which batches take them: by degree, the smallest first. Sources of like degrees reach other nodes in
+/// the same levels more often, so that their batch has fewer full levels. Batches of small degrees tend to take the longest.
 fn alike_together(sources: &[u32], graph: &Resident, backward: bool) -> Vec<u32> {
     let rows = if backward { graph.rows_in() } else { Some(&**graph.graph()) };
     let mut sources = sources.to_vec();

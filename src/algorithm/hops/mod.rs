@@ -138,6 +138,7 @@ impl Algorithm for HopMatrix {
         "hive run hops --graph rmat:12 --sources random:256:1 --targets first:99 --dtype u8",
     ];
     const FORM: Form = Form::General;
+    const KERNELS: &'static [&'static str] = &["lanes.cu"];
 
     fn check(config: &HopsConfig) -> Result<()> {
         check_batch(config.batch)?;

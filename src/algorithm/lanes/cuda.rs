@@ -24,7 +24,7 @@ impl Pulls {
         })
     }
 
-    /// Queues a pull, against the direction in which bits go, of so many pieces behind the first ones and rows that have any.
+    /// Queues a pull: against the arcs, or, `backward`, along them. There are `count` pieces behind the first ones, in `long_count` rows.
     pub fn pull(
         &self,
         r: &Replica,

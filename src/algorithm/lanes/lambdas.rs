@@ -50,8 +50,8 @@ fn start(
     work.add(v % COUNTERS * APART, (1_u64 << NODES) + arcs_of(g, v, backward != 0_u32));
 }
 
-/// Lists v, if its row has more pieces than the first, and these: v, and the number of the piece. `backward`: the row of arcs out of v, else of those
-/// into it.
+/// Lists v if its row has more pieces than the first, and each of these: v, and the number of the piece. `backward`: the row of arcs out
+/// of v, else of those into it.
 #[lambda]
 fn cut(
     v: u32,
@@ -141,7 +141,7 @@ fn take(
         if bits != 0_u64 {
             many += bits.count_ones() as u64;
             seen[((v as u64) << shift) + k] |= bits;
-            found.or(((v % SPREAD) as u64) * (1_u64 << shift) + k, bits);
+            found.or((((v % SPREAD) as u64) << shift) + k, bits);
         }
     }
     far[v] += many * level as u64;

@@ -1,4 +1,4 @@
-//! Breadth-first searches from many sources at a time: pushes are operators, pulls have code of their own for GPUs and for hosts.
+//! Breadth-first searches from many sources at a time. Pushes are operators; pulls have code of their own for GPUs and for hosts.
 //!
 //! **Idea.** Up to 1,024 sources are searched from together. A node has a bit for each, which says whether the source has reached it.
 //! In a level a node takes over the bits of its neighbours: those that are new say how many sources are at that distance. A level
@@ -129,13 +129,14 @@ pub(super) struct Lanes<'a> {
     /// Nodes with new bits, of the last level and of this one.
     front: Frontier,
     told: Frontier,
-    /// `visit` holds bits; `next` holds some of an earlier level.
+    /// `visit` may hold bits.
     is_visited: bool,
+    /// `next` may hold bits of an earlier level.
     is_stale: bool,
     lambdas: Lambdas,
     /// On GPUs.
     pulls: Option<Pulls>,
-    /// On GPUs, where paths are long.
+    /// It runs on a GPU, and paths are long.
     is_long: bool,
 }
 
@@ -368,12 +369,12 @@ impl<'a> Lanes<'a> {
     fn pull(&mut self, r: &mut Replica, level: u32, share: u64) -> Result<()> {
         let Lanes { g, backward, shape, state, pieces, told, pulls, .. } = self;
         let mut found = Found { told, level, share, shift: shape.shift };
-        match (&r.backend, pulls) {
-            (Backend::Cuda(_), Some(pulls)) => {
+        match pulls {
+            Some(pulls) => {
                 let graph = g.on_device(r.rank())?;
                 pulls.pull(r, graph, (*backward, *pieces), state, &mut found)?;
             }
-            _ => {
+            None => {
                 let rows_in = || Error::machine("rows backward are not there; this is a bug");
                 let mut rows = [g.rows_in().ok_or_else(rows_in)?, &**g.graph()];
                 if *backward {
