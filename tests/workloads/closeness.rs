@@ -89,9 +89,13 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
             let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             let options = own(json!({ "mode": way, "sources": list, "within": 3.5 }));
             asked.push((name, graph.clone(), options, defined(&graph, &some, (out, 3))));
-            // Batches of other lengths, of two words and of part of one.
-            let options = own(json!({ "mode": way, "sources": list, "batch": 70 }));
-            asked.push((name, graph.clone(), options, defined(&graph, &some, (out, u64::MAX))));
+            // Batches of other lengths, of two words and of part of one; and those whose last level leaves bits.
+            for within in [None, Some(2)] {
+                let options =
+                    own(json!({ "mode": way, "sources": list, "batch": 70, "within": within }));
+                let right = defined(&graph, &some, (out, within.unwrap_or(u64::MAX)));
+                asked.push((name, graph.clone(), options, right));
+            }
         }
     }
     let mut first: Option<Vec<Closeness>> = None;
