@@ -1564,6 +1564,31 @@ fn matrices(archive: &str) -> String {
     text
 }
 
+fn from_many(archive: &str) -> String {
+    let records = records(archive, "matrices.jsonl");
+    let mut text = head(&["closeness by arcs", "one H200, ms", "a source", "two, ms", "as fast"]);
+    for (dataset, sources) in
+        ["rmat22", "rmat24"].map(|d| [1024, 4096, 8192].map(|n| (d, n))).concat()
+    {
+        let ms = [1, 2].map(|gpus| {
+            let found = records.iter().find(|record| {
+                record["coordinates"]["replicas"] == gpus
+                    && record["dataset"] == dataset
+                    && record["coordinates"]["workload"] == "closeness"
+                    && record["sources-searched"] == sources
+            });
+            let found = found.unwrap_or_else(|| panic!("no closeness of {dataset} on {gpus}"));
+            assert_eq!(found["verified"], "partly");
+            found["process-time"]["median"].as_f64().unwrap()
+        });
+        let title = format!("{dataset}, {sources} sources");
+        let each = format!("{:.4}", ms[0] / f64::from(sources));
+        let cells = [shown(Some(ms[0])), each, shown(Some(ms[1])), format!("{:.2}", ms[0] / ms[1])];
+        text += &row(&title, cells);
+    }
+    text
+}
+
 fn all_pairs(archive: &str) -> String {
     let records = records(archive, "matrices.jsonl");
     let mut text = head(&["closeness of every node", "one H200, s", "two, s", "largest", "mean"]);
@@ -1861,7 +1886,7 @@ fn generating(archive: &str) -> String {
 /// A table's name, its archive or command, and what makes it.
 type Table = (&'static str, &'static str, fn(&str) -> String);
 
-const TABLES: [Table; 44] = [
+const TABLES: [Table; 45] = [
     ("workloads", "hive run --help", workloads),
     ("results", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 8])),
     ("standing set", "standing-0740e20.tar.gz", |archive| standing(archive, &[1, 2, 3, 4, 8])),
@@ -1896,6 +1921,7 @@ const TABLES: [Table; 44] = [
     ("applications", "benches.tar.gz", applications),
     ("HIVE's applications", "benches.tar.gz", hive_applications),
     ("matrices", "benches.tar.gz", matrices),
+    ("from many sources", "benches.tar.gz", from_many),
     ("all pairs", "benches.tar.gz", all_pairs),
     ("beside igraph", "benches.tar.gz", beside_igraph),
     ("beside other libraries", "benches.tar.gz", beside_libraries),
