@@ -19,8 +19,9 @@
 // Counters that nodes with new bits add to, so far from each other that threads seldom meet.
 #define COUNTERS 64u  // @host
 #define APART 8u      // @host
-// A counter has nodes from this bit on, and the arcs out of them below.
+// A counter has nodes from this bit on, and the arcs out of them below. So many words behind it lies a counter of new bits.
 #define NODES 36u  // @host
+#define MET 1u     // @host
 // Copies of the words that say which sources have reached anybody in a level, for the same reason.
 #define SPREAD 16u  // @host
 
@@ -84,16 +85,21 @@ __device__ __forceinline__ u64 counted(const LanesArgs& a, u64 v, u32 many) {
     return (1ull << NODES) + (a.onward[v + 1] - a.onward[v]);
 }
 
-// Tells the others what a warp has found: sources, and what to add to a counter. Threads of the same word lie `words` apart.
-__device__ void add_up(const LanesArgs& a, u64 found, u64 work) {
+// Tells the others what a warp has found: sources, what to add to a counter, and new bits. Threads of the same word lie `words` apart.
+__device__ void add_up(const LanesArgs& a, u64 found, u64 work, u32 met) {
     const u32 words = 1u << a.shift;
     work = warp_sum(work);
+    met = warp_add(met);
     for (u32 step = words; step < 32; step *= 2) found |= __shfl_xor_sync(FULL, found, step);
     if (lane_id() < words) {
         u64* to = a.found + (u64)(blockIdx.x % SPREAD) * words + lane_id();
         if (found & ~fresh(to)) atomicOr(to, found);
     }
-    if (lane_id() == 0 && work) atomicAdd(a.work + (blockIdx.x % COUNTERS) * APART, work);
+    if (lane_id() == 0 && work) {
+        u64* counter = a.work + (blockIdx.x % COUNTERS) * APART;
+        atomicAdd(counter, work);
+        atomicAdd(counter + MET, (u64)met);
+    }
 }
 
 // A block takes a tile of nodes, and writes whole words of the set.
@@ -102,6 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) lanes_pull(const LanesArgs
     const u32 words = 1u << a.shift, k = threadIdx.x & (words - 1), teams = THREADS >> a.shift, tile = teams * TURNS;
     const u64 begin = (u64)blockIdx.x * tile, skipped = ~a.past[k];
     u64 found = 0, work = 0;
+    u32 met = 0;
     for (u32 turn = 0; turn < TURNS; turn++) {
         const u32 place = turn * teams + (threadIdx.x >> a.shift);
         const u64 v = begin + place, own = (v << a.shift) + k;
@@ -128,9 +135,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) lanes_pull(const LanesArgs
         const u64 v = begin + place;
         const u32 ones = many[place], told = __ballot_sync(FULL, ones != 0);
         if (ones) work += counted(a, v, ones);
+        met += ones;
         if (lane_id() == 0 && v / 32 < a.set_words) a.told[v / 32] = told;
     }
-    add_up(a, found, work);
+    add_up(a, found, work, met);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) lanes_rest(const LanesArgs a) {
@@ -158,5 +166,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) lanes_long(const LanesArgs
         work = counted(a, v, ones);
         atomicOr(a.told + v / 32, 1u << (v % 32));
     }
-    add_up(a, bits, work);
+    add_up(a, bits, work, k == 0 ? ones : 0);
 }

@@ -1,6 +1,6 @@
 //! A pull on the host: a node a thread, which goes through the row once for all words. A closure for each word takes five times as long.
 
-use super::{Found, NODES, State};
+use super::{Found, MET, NODES, State};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::graph::Graph;
@@ -27,8 +27,8 @@ pub(super) fn pull(
     }
 }
 
-/// What a part of the nodes has found: the sources that reached anybody; a counter of `State::work`.
-type Tally<const W: usize> = ([u64; W], u64);
+/// What a part of the nodes has found: the sources that reached anybody; a counter of `State::work`, and its new bits.
+type Tally<const W: usize> = ([u64; W], [u64; 2]);
 
 fn pulled<const W: usize>(
     r: &Replica,
@@ -65,7 +65,7 @@ fn pulled<const W: usize>(
         place.beat(rank);
         told.fill(0);
         let (far, harmonic, reached, farthest) = sums;
-        let (mut all, mut tally) = ([0; W], 0);
+        let (mut all, mut tally) = ([0; W], [0; 2]);
         for (i, (seen, next)) in seen.iter_mut().zip(next).enumerate() {
             let v = block * BLOCK + i;
             *next = heard(rows, v, &past, visit, seen);
@@ -82,14 +82,16 @@ fn pulled<const W: usize>(
             reached[i] += many;
             farthest[i] = farthest[i].max(level);
             told[i / 64] |= 1 << (i % 64);
-            tally += (1 << NODES) + onward.degree(v);
+            tally[0] += (1 << NODES) + onward.degree(v);
+            tally[1] += u64::from(many);
         }
         (all, tally)
     });
-    let both = |(a, b): Tally<W>, (c, d): Tally<W>| (from_fn(|k| a[k] | c[k]), b + d);
-    let (all, tally) = worker.pool.install(|| tallied.reduce(|| ([0; W], 0), both));
+    let both =
+        |(a, [b, c]): Tally<W>, (d, [e, f]): Tally<W>| (from_fn(|k| a[k] | d[k]), [b + e, c + f]);
+    let (all, tally) = worker.pool.install(|| tallied.reduce(|| ([0; W], [0; 2]), both));
     found[..W].copy_from_slice(&all);
-    work[0] = tally;
+    [work[0], work[MET as usize]] = tally;
     Ok(())
 }
 

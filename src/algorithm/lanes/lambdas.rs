@@ -2,7 +2,7 @@
 //!
 //! Those that go over all words are `unchecked`: on GPUs the checks of indices take longer than the work.
 
-use crate::device::kernels::lanes::{APART, COUNTERS, NODES, PIECE, SPREAD};
+use crate::device::kernels::lanes::{APART, COUNTERS, MET, NODES, PIECE, SPREAD};
 use crate::operator::{ArcLambda, GraphView, Lambda, device, lambda};
 
 /// A batch of `count` sources lacks the others of a word: nobody need hear of them. A node has `1 << shift` words.
@@ -149,6 +149,7 @@ fn take(
     reached[v] += many as u32;
     farthest[v] = farthest[v].max(level);
     work.add(v % COUNTERS * APART, (1_u64 << NODES) + arcs_of(g, v, backward != 0_u32));
+    work.add(v % COUNTERS * APART + MET, many);
 }
 
 /// All of them.

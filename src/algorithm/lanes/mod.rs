@@ -23,7 +23,7 @@ mod shape;
 use super::arrays::{OnReplicas, replicated_arrays};
 use super::frame::{Log, operators};
 use crate::collective::{Frontier, Marked, Marks, MergeOp, Replicated};
-use crate::device::kernels::lanes::{APART, COUNTERS, NODES, PIECE, SPREAD};
+use crate::device::kernels::lanes::{APART, COUNTERS, MET, NODES, PIECE, SPREAD};
 use crate::error::{Error, Result};
 use crate::fleet::{Backend, Replica};
 use crate::layout::memory::{DeviceArray, GraphShape};
@@ -138,6 +138,8 @@ pub(super) struct Lanes<'a> {
     pulls: Option<Pulls>,
     /// It runs on a GPU, and paths are long.
     is_long: bool,
+    /// How many sources and nodes have met at each level since the reset, all together; where that is wanted.
+    pub levels: Option<Vec<u64>>,
 }
 
 /// What a level has found: its number, the nodes with new bits, and `[n, words]` these bits.
@@ -145,6 +147,17 @@ pub(super) struct Level<'s> {
     pub number: u32,
     pub nodes: &'s Frontier,
     pub bits: &'s Replicated<u64>,
+}
+
+/// What a level has found.
+#[derive(Default)]
+struct Work {
+    /// Those with new bits.
+    nodes: u64,
+    /// Out of them.
+    arcs: u64,
+    /// New bits.
+    met: u64,
 }
 
 /// Where a pull says what it has found beside [`State`], and how it counts.
@@ -203,6 +216,7 @@ impl<'a> Lanes<'a> {
             lambdas,
             pulls,
             is_long,
+            levels: None,
         })
     }
 
@@ -220,6 +234,7 @@ impl<'a> Lanes<'a> {
 
     /// Nobody has heard of any source.
     pub fn reset(&mut self, r: &mut Replica) -> Result<()> {
+        self.levels.iter_mut().for_each(Vec::clear);
         let State { far, harmonic, reached, farthest, .. } = &mut self.state;
         r.fill("far", far, 0)?;
         r.fill("harmonic", harmonic, 0)?;
@@ -242,7 +257,7 @@ impl<'a> Lanes<'a> {
         mut found: impl FnMut(&mut Replica, Level) -> Result<()>,
     ) -> Result<()> {
         let unit = unit(self.g.graph().nodes());
-        let (mut nodes, mut arcs) = operators((r, log, "step start"), |r| {
+        let Work { mut nodes, mut arcs, .. } = operators((r, log, "step start"), |r| {
             self.start(r, batch.clone())?;
             self.counted(r)
         })?;
@@ -250,7 +265,7 @@ impl<'a> Lanes<'a> {
         // Where paths are long a look at what a level has found takes as long as the level.
         let host = matches!(r.backend, Backend::Host(_));
         let (long, pulled) = (self.is_long, PULLED[usize::from(host)]);
-        let levels = if long { LEVELS } else { 1 };
+        let levels = if long && self.levels.is_none() { LEVELS } else { 1 };
         let mut level = 0u32;
         while level < limit {
             let levels = levels.min(u64::from(limit - level));
@@ -274,7 +289,11 @@ impl<'a> Lanes<'a> {
                 self.counted(r)
             })?;
             log.book(name, (levels, looked), (nodes, arcs), "none");
-            (nodes, arcs) = counted;
+            if let Some(levels) = &mut self.levels {
+                levels.resize(levels.len().max(level as usize + 1), 0);
+                levels[level as usize] += counted.met;
+            }
+            Work { nodes, arcs, .. } = counted;
             if nodes == 0 {
                 self.is_visited = false;
                 break;
@@ -283,11 +302,16 @@ impl<'a> Lanes<'a> {
         Ok(())
     }
 
-    /// The nodes with new bits, and the arcs out of them. It waits.
-    fn counted(&self, r: &mut Replica) -> Result<(u64, u64)> {
+    /// What the last level has found. It waits.
+    fn counted(&self, r: &mut Replica) -> Result<Work> {
         let counters = r.read(&self.state.work)?;
-        let nodes = counters.iter().map(|counter| counter >> NODES).sum();
-        Ok((nodes, counters.iter().map(|counter| counter & ((1 << NODES) - 1)).sum()))
+        let each = counters.chunks(APART as usize);
+        let add = |sum: Work, counter: &[u64]| Work {
+            nodes: sum.nodes + (counter[0] >> NODES),
+            arcs: sum.arcs + (counter[0] & ((1 << NODES) - 1)),
+            met: sum.met + counter[MET as usize],
+        };
+        Ok(each.fold(Work::default(), add))
     }
 
     /// The sources of a batch have reached themselves, and nobody else.
