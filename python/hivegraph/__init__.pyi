@@ -489,6 +489,7 @@ def closeness(
     weighted: bool | None = None,
     precision: float | str | None = None,
     within: float | str | None = None,
+    histogram: float | str | None = None,
     batch: int | str | None = None,
     rank_by: float | str | None = None,
     **run: Unpack[_Run],

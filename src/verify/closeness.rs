@@ -7,6 +7,7 @@ use crate::hash::mix;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Nodes and arcs that are looked at, at most: some seconds on two cores.
 const MOST: u64 = 1 << 32;
@@ -24,6 +25,8 @@ pub struct ClosenessFound<'a> {
     pub eccentricity: &'a [f64],
     /// |R|.
     pub reached: &'a [u32],
+    /// A width, and how many pairs are at distances from k widths on that are below k + 1.
+    pub histogram: Option<(f64, &'a [u64])>,
 }
 
 /// Which distances are meant.
@@ -51,8 +54,9 @@ pub struct ClosenessOf {
 /// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact.
 /// By weight they are too large by at most 2 h 2^-24 of themselves (2^-53 in 64 bits), where shortest paths have at most h arcs, and too
 /// small by at most 2 n 2^-24, since a path of more arcs may lose more by rounding; those above 3.4e38 are none in 32 bits. Closeness is
-/// right to that and 1e-12, harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. Returns how many nodes it
-/// has looked at: all, if that takes at most 2^32 looks at nodes and arcs (2^28 by weight), else a random choice of them.
+/// right to that and 1e-12, harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. A pair may be in each bin
+/// that rounding may lead to. Returns how many nodes it has looked at: all, if that takes at most 2^32 looks at nodes and arcs (2^28 by
+/// weight), else a random choice of them; bins are then no smaller than what these have in them.
 ///
 /// Takes 5 bytes a node and thread, 16 and a queue by weight, and the reverse of a directed graph.
 ///
@@ -82,27 +86,103 @@ pub fn closeness(
         ranks.truncate(most);
         ranks.sort_unstable();
     }
-    let looked = ranks.len();
+    let (looked, uncertain) = (ranks.len(), AtomicBool::new(false));
     let search = || (vec![false; if by == ClosenessBy::Arcs { n } else { 0 }], Vec::new());
+    let bounds = found.histogram.map(|(width, counts)| Bounds::new(width, counts.len()));
+    let whole = graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0));
     let wrong = ranks.into_par_iter().map_init(search, |space, rank| {
         let v = graph.ranked(rank);
-        let right = match by {
+        let right: Option<(Right, Vec<(f64, u64)>)> = match by {
             ClosenessBy::Arcs => {
                 let mut levels = sources_by_level(rows, &is_source, v, space);
                 levels.truncate(
                     within.map_or(usize::MAX, |within| (within as usize).saturating_add(1)),
                 );
-                Some(of_levels(&levels, n))
+                let lengths = levels.iter().enumerate();
+                let lengths = lengths.map(|(level, count)| (level as f64, *count)).collect();
+                Some((of_levels(&levels, n), lengths))
             }
             ClosenessBy::Weights32 => of_weights(rows, &is_source, v, (0.5f64.powi(24), within)),
             ClosenessBy::Weights64 => of_weights(rows, &is_source, v, (0.5f64.powi(53), within)),
-        }?;
+        };
+        let Some((right, lengths)) = right else {
+            uncertain.store(true, Relaxed);
+            return None;
+        };
+        // Whole numbers that their type holds are not rounded.
+        let exact = match by {
+            ClosenessBy::Arcs => f64::INFINITY,
+            _ if !whole => 0.0,
+            ClosenessBy::Weights32 => 2f64.powi(24),
+            ClosenessBy::Weights64 => 2f64.powi(53),
+        };
+        if let Some(bounds) = &bounds {
+            lengths
+                .iter()
+                .for_each(|(length, count)| bounds.add(*length, *count, (right.off, exact)));
+        }
         let others = sources.len() as u64 - u64::from(is_source[v as usize]);
         judged(graph, v as usize, &right, others, &found)
     });
-    match wrong.find_first(Option::is_some).flatten() {
-        Some(what) => Err(Error::Verify(what)),
-        None => Ok(looked),
+    if let Some(what) = wrong.find_first(Option::is_some).flatten() {
+        return Err(Error::Verify(what));
+    }
+    let all = looked == n && !uncertain.into_inner();
+    let pairs = found.reached.iter().map(|reached| u64::from(*reached)).sum();
+    match (found.histogram, bounds) {
+        (Some((_, counts)), Some(bounds)) => {
+            bounds.judged(counts, (all, pairs)).map_or(Ok(looked), Err)
+        }
+        _ => Ok(looked),
+    }
+}
+
+/// How many pairs may be in the bins of a histogram, of those that were looked at.
+struct Bounds {
+    width: f64,
+    /// `[bins + 1]` that are in a bin; those beyond all come last.
+    least: Vec<AtomicU64>,
+    /// `[bins + 1]` that are, or may be by rounding.
+    most: Vec<AtomicU64>,
+}
+
+impl Bounds {
+    fn new(width: f64, bins: usize) -> Bounds {
+        let zeros = || (0..=bins).map(|_| AtomicU64::new(0)).collect();
+        Bounds { width, least: zeros(), most: zeros() }
+    }
+
+    /// So many pairs at a distance that may be too small and too large by these parts, unless it is at most `exact`.
+    fn add(&self, length: f64, count: u64, ([below, above], exact): ([f64; 2], f64)) {
+        let bin = |length: f64| ((length / self.width) as usize).min(self.least.len() - 1);
+        let (mut first, mut last) = (bin(length * (1.0 - below)), bin(length * (1.0 + above)));
+        if length <= exact {
+            (first, last) = (bin(length), bin(length));
+        }
+        if first == last {
+            self.least[first].fetch_add(count, Relaxed);
+        }
+        self.most[first..=last].iter().for_each(|most| _ = most.fetch_add(count, Relaxed));
+    }
+
+    /// What is wrong with the counts, if anything is; `all`: all of the `pairs` were looked at.
+    fn judged(&self, counts: &[u64], (all, pairs): (bool, u64)) -> Option<Error> {
+        let of = |some: &[AtomicU64], bin: usize| some[bin].load(Relaxed);
+        let sum: u64 = counts.iter().sum();
+        let counted = counts.iter().copied().chain([0]).enumerate();
+        let wrong =
+            counted.map(|(bin, count)| (bin, count, of(&self.least, bin), of(&self.most, bin)));
+        let mut wrong =
+            wrong.filter(|(_, count, least, most)| count < least || all && count > most);
+        let told = match wrong.next() {
+            Some((bin, count, least, most)) => {
+                let most = if all { format!(" to {most}") } else { " or more".into() };
+                format!("bin {bin} has {count} pairs, and should have {least}{most}")
+            }
+            None if sum != pairs => format!("bins have {sum} pairs, and nodes have {pairs}"),
+            None => return None,
+        };
+        Some(Error::Verify(format!("closeness, histogram: {told}")))
     }
 }
 
@@ -160,14 +240,15 @@ fn of_levels(levels: &[u64], nodes: usize) -> Right {
     }
 }
 
-/// From sums of weights along `rows` up to `within`, of which each addition may be `off` by this part (Dijkstra). Nothing where it
-/// follows from rounding whether a source counts.
+/// From sums of weights along `rows` up to `within`, of which each addition may be `off` by this part (Dijkstra); and these sums, each
+/// with 1. Nothing where it follows from rounding whether a source counts.
 fn of_weights(
     rows: &Graph,
     is_source: &[bool],
     v: u32,
     (off, within): (f64, Option<f64>),
-) -> Option<Right> {
+) -> Option<(Right, Vec<(f64, u64)>)> {
+    let mut found = Vec::new();
     let mut lengths = vec![(f64::INFINITY, 0u32); rows.nodes()];
     lengths[v as usize].0 = 0.0;
     let mut queue = BinaryHeap::from([Reverse((0u64, v))]);
@@ -192,6 +273,7 @@ fn of_weights(
                 }
             }
             right.reached += 1;
+            found.push((length, 1));
             right.far += length;
             right.inverse += if length > 0.0 { 1.0 / length } else { 0.0 };
             right.farthest = length;
@@ -206,7 +288,7 @@ fn of_weights(
         }
     }
     right.off = [rows.nodes() as f64, f64::from(most)].map(|arcs| 2.0 * off * arcs);
-    Some(right)
+    Some((right, found))
 }
 
 /// What is wrong with the values of node `v`, if anything is.

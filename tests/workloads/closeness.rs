@@ -122,6 +122,77 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
     });
 }
 
+/// How many pairs are at distances from k widths on that are below k + 1.
+fn counted(
+    graph: &Graph,
+    sources: &[usize],
+    (out, within): (bool, f64),
+    (weighted, width): (bool, f64),
+) -> Vec<u64> {
+    let row = |u: usize| -> Vec<f64> {
+        match weighted {
+            true => common::dijkstra_f32(graph, &[u as u32]).into_iter().map(f64::from).collect(),
+            false => distances(graph, u)
+                .into_iter()
+                .map(|d| d.map_or(f64::INFINITY, |d| d as f64))
+                .collect(),
+        }
+    };
+    let n = graph.nodes();
+    let from: Vec<Vec<f64>> = (0..n).map(row).collect();
+    let mut counts = Vec::new();
+    for (v, s) in (0..n).flat_map(|v| sources.iter().map(move |s| (v, *s))).filter(|(v, s)| v != s)
+    {
+        let distance = if out { from[v][s] } else { from[s][v] };
+        if distance <= within.min(f64::MAX) {
+            let bin = (distance / width) as usize;
+            counts.resize(counts.len().max(bin + 1), 0);
+            counts[bin] += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn pairs_are_counted_by_distance_on_any_number_of_replicas() {
+    let more = [
+        ("zeros", common::zeros_and_parallels(90)),
+        ("flat", common::grid(23, 14, true, 5)),
+        ("long", graph_of(300, &(1..300).map(|v| (v - 1, v, 0.25)).collect::<Vec<_>>())),
+    ];
+    let mut asked = Vec::new();
+    let hubs = |case: &(&str, Graph)| case.0 != "hubs";
+    for (name, graph) in cases().into_iter().filter(hubs).chain(more) {
+        let (n, graph) = (graph.nodes(), Arc::new(graph));
+        let some: Vec<usize> = (0..n).step_by(2).collect();
+        let list = some.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let cases = [
+            (false, "auto", false, 1e9, 1.0, 1024),
+            (true, "auto", false, 4.0, 2.0, 70),
+            (false, "auto", true, 1e9, 0.75, 1024),
+            (true, "auto", true, 6.5, 1.0, 1024),
+            (true, "f64", true, 1e9, 2.5, 1024),
+        ];
+        for (out, precision, weighted, within, width, batch) in cases {
+            let options = own(json!({
+                "mode": if out { "out" } else { "in" }, "sources": list, "weighted": weighted, "precision": precision,
+                "within": within, "histogram": width, "batch": batch
+            }));
+            let right = counted(&graph, &some, (out, within), (weighted, width));
+            asked.push((name, graph.clone(), options, right));
+        }
+    }
+    common::everywhere(|fleet, config, how| {
+        for (name, graph, options, right) in &asked {
+            let config =
+                RunConfig { own: options.clone(), merge: config.merge, ..RunConfig::default() };
+            let answer: Closeness = solved("closeness", fleet, graph, &config);
+            let counts = answer.histogram.map(|histogram| histogram.counts);
+            assert_eq!(counts.as_ref(), Some(right), "{name} on {how}, {options:?}");
+        }
+    });
+}
+
 /// The same of the least sums of weights. Sources at distance 0 have no inverse.
 fn defined_by_weight(
     graph: &Graph,
@@ -226,6 +297,7 @@ fn the_checker_knows_weights_and_what_rounding_may_do() {
         harmonic: &harmonic,
         eccentricity: &eccentricity,
         reached: &reached,
+        histogram: None,
     };
     for by in [ClosenessBy::Weights32, ClosenessBy::Weights64] {
         assert_eq!(verify::closeness(&graph, &sources, of(by), found).unwrap(), 30);
@@ -261,6 +333,7 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
         harmonic: &harmonic,
         eccentricity: &eccentricity,
         reached: &reached,
+        histogram: None,
     };
     assert_eq!(verify::closeness(&graph, &sources, of(ClosenessBy::Arcs), found).unwrap(), 30);
     let refused = |found: ClosenessFound, what: &str| {
@@ -282,6 +355,14 @@ fn the_checker_accepts_what_is_right_and_names_the_value_that_is_off() {
     wrong[7] += 1;
     refused(ClosenessFound { reached: &wrong, ..found }, "node 7: reached is 30, and is 29");
     refused(ClosenessFound { reached: &wrong[..3], ..found }, "3 values");
+    let mut counts = counted(&graph, &all, (false, f64::MAX), (false, 2.0));
+    let by_two = ClosenessFound { histogram: Some((2.0, &counts)), ..found };
+    verify::closeness(&graph, &sources, of(ClosenessBy::Arcs), by_two).unwrap();
+    (counts[1], counts[2]) = (counts[1] + 1, counts[2] - 1);
+    refused(ClosenessFound { histogram: Some((2.0, &counts)), ..found }, "histogram: bin 1 has");
+    (counts[1], counts[2]) = (counts[1] - 1, counts[2] + 1);
+    counts.pop();
+    refused(ClosenessFound { histogram: Some((2.0, &counts)), ..found }, "should have");
 }
 
 #[test]
@@ -300,19 +381,30 @@ fn what_the_program_writes_and_refuses() {
     assert_eq!(record["radius"], 2);
     assert_eq!(record["mean-distance"], 20.0 / 12.0);
     assert_eq!(record["verified"], "yes");
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--sources", "5,5"], "listed twice"),
         (&["--sources", "first:0"], "--sources"),
         (&["--sources", "999999"], "999999"),
         (&["--mode", "up"], "--mode"),
         (&["--within", "-1"], "--within -1: a distance is 0 or more"),
         (&["--precision", "f64"], "use it with --weighted"),
+        (&["--histogram", "0.5"], "--histogram 0.5: a width is a whole number of arcs, 1 or more"),
+        (&["--weighted", "--histogram", "0"], "--histogram 0: a width is a number above 0"),
+        (&["--weighted", "--histogram", "0.00001"], "; use --histogram 0.0"),
     ];
     for (args, what) in cases {
         let ended = common::runs("closeness", &[&["--graph", "rmat:8"], args].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.err);
         assert!(ended.err.contains(what), "{}", ended.err);
     }
+    let path: String = (0..8).map(|v| format!("{v} {}\n", v + 1)).collect();
+    let record = common::answered_with("closeness", &path, &["--histogram", "1"], &[]);
+    assert_eq!(
+        record["histogram"],
+        json!({ "width": 1.0, "counts": [0, 16, 14, 12, 10, 8, 6, 4, 2] })
+    );
+    // Of 72 pairs 64.8 are within it: 60 within 5 arcs, and 4.8 of the 6 at 6.
+    assert_eq!(record["effective-diameter"], 5.8);
     for (rank, first) in
         [("closeness", "closeness"), ("harmonic", "harmonic"), ("eccentricity", "eccentricity")]
     {

@@ -1,7 +1,8 @@
 //! What is said of closeness.
 
 use super::{
-    Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank, Eccentricity, Found, Sums,
+    Closeness, ClosenessCentrality, ClosenessMode, ClosenessRank, Eccentricity, Found, Histogram,
+    Sums,
 };
 use crate::algorithm::Measured;
 use crate::algorithm::matrix::strategy_told;
@@ -14,14 +15,24 @@ use crate::verify::{self, Checker, ClosenessBy, ClosenessFound, ClosenessOf};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
+/// Of pairs, that are within the effective diameter.
+const EFFECTIVE: f64 = 0.9;
+
 impl Closeness {
     /// From what nodes have added up.
-    pub(super) fn of(found: Found, query: &Query<ClosenessCentrality>) -> Closeness {
+    ///
+    /// # Errors
+    /// [`Histogram::new`].
+    pub(super) fn of(found: Found, query: &Query<ClosenessCentrality>) -> Result<Closeness> {
         let Found { sums, double, strategy, measured } = found;
         let (nodes, sources) = (query.graph.nodes(), query.start.len() as u64);
         let mut others = vec![sources; nodes];
         query.start.iter().for_each(|source| others[*source as usize] -= 1);
-        let Sums { far, harmonic, reached, farthest, .. } = sums;
+        let Sums { far, harmonic, reached, farthest, pairs: counted, .. } = sums;
+        let most = || farthest.iter().copied().fold(0.0, f64::max);
+        let histogram = query.config.histogram.filter(|_| !counted.is_empty());
+        let histogram =
+            histogram.map(|width| Histogram::new(width, counted, most())).transpose()?;
         let pairs: u64 = reached.iter().map(|reached| u64::from(*reached)).sum();
         let mean_distance = far.iter().sum::<f64>() / pairs.max(1) as f64;
         let closeness = (0..nodes).map(|v| {
@@ -32,7 +43,7 @@ impl Closeness {
             let all = (nodes as f64 - 1.0) / others[v].max(1) as f64;
             harmonic[v] * all
         });
-        Closeness {
+        Ok(Closeness {
             closeness: closeness.collect(),
             harmonic: harmonic.collect(),
             eccentricity: match query.config.weighted {
@@ -41,11 +52,12 @@ impl Closeness {
             },
             reached,
             mean_distance,
+            histogram,
             sources,
             double,
             strategy,
             measured,
-        }
+        })
     }
 
     /// The largest distance of all.
@@ -58,6 +70,10 @@ impl Closeness {
         let most = self.reached.iter().max().copied().unwrap_or(0);
         let nodes = (0..self.reached.len()).filter(|v| self.reached[*v] == most);
         nodes.map(|v| self.eccentricity.of(v)).reduce(f64::min).unwrap_or(0.0)
+    }
+
+    fn by_arcs(&self) -> bool {
+        matches!(self.eccentricity, Eccentricity::Arcs(_))
     }
 
     /// Whether all nodes are sources, so that values are exact.
@@ -100,7 +116,7 @@ impl Answer<ClosenessCentrality> for Closeness {
             true => "all nodes".into(),
             false => plural(self.sources, "source"),
         };
-        vec![(
+        let answer = (
             "answer",
             match self.eccentricity {
                 Eccentricity::Arcs(_) => {
@@ -113,7 +129,13 @@ impl Answer<ClosenessCentrality> for Closeness {
                     )
                 }
             },
-        )]
+        );
+        let spread = self.histogram.as_ref().map(|histogram| {
+            let [half, most] =
+                [0.5, EFFECTIVE].map(|share| histogram.within(share, self.by_arcs()));
+            ("histogram", format!("half of the pairs are within {half:.4}, 90 % within {most:.4}"))
+        });
+        [answer].into_iter().chain(spread).collect()
     }
 
     fn rated(&self) -> &'static str {
@@ -127,18 +149,28 @@ impl Answer<ClosenessCentrality> for Closeness {
 
     /// `sources-searched`; the largest distance found, `farthest`, the mean of all, `mean-distance`, and the least eccentricity of the
     /// nodes that most sources reach, `radius`: with all sources the diameter and the average path length of the reachable pairs, and the
-    /// radius.
+    /// radius. With a histogram, its `width` and `counts`, and the distance within which 90 % of the pairs are, `effective-diameter`.
     fn facts(&self, _: &Query<ClosenessCentrality>) -> Map<String, Value> {
         let told = |distance: f64| match self.eccentricity {
             Eccentricity::Arcs(_) => json!(distance as u32),
             Eccentricity::Weight(_) => json!(distance),
         };
-        fields([
+        let counted = self.histogram.iter().flat_map(|histogram| {
+            let Histogram { width, counts } = histogram;
+            let effective = histogram.within(EFFECTIVE, self.by_arcs());
+            [
+                ("effective-diameter", json!(effective)),
+                ("histogram", json!({ "width": width, "counts": counts })),
+            ]
+        });
+        let mut facts = fields([
             ("sources-searched", json!(self.sources)),
             ("farthest", told(self.farthest())),
             ("radius", told(self.radius())),
             ("mean-distance", json!(self.mean_distance)),
-        ])
+        ]);
+        facts.extend(counted.map(|(name, value)| (name.to_string(), value)));
+        facts
     }
 
     fn ranking(&self, query: &Query<ClosenessCentrality>, k: usize) -> Option<String> {
@@ -193,6 +225,7 @@ impl Answer<ClosenessCentrality> for Closeness {
             harmonic: &self.harmonic,
             eccentricity: &eccentricity,
             reached: &self.reached,
+            histogram: self.histogram.as_ref().map(|of| (of.width, &*of.counts)),
         };
         let distances = match (query.config.weighted, self.double) {
             (false, _) => ClosenessBy::Arcs,

@@ -33,6 +33,7 @@
 //! approximation of centrality", J. Graph Algorithms and Applications 8, 2004 (random sources).
 
 mod answer;
+mod histogram;
 mod program;
 mod sums;
 
@@ -58,7 +59,9 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use sums::{How, Scales};
+use sums::{How, Scales, Wanted};
+
+pub use histogram::Histogram;
 
 words!(
     /// Which way distances are counted.
@@ -111,6 +114,10 @@ pub struct ClosenessConfig {
     #[cfg_attr(feature = "cli", arg(long, value_name = "DISTANCE", allow_hyphen_values = true))]
     #[serde(with = "number_or_none")]
     pub within: Option<f64>,
+    /// Counts pairs of a source and a node by distance, in bins of this width: 1 counts each number of arcs [default: not counted].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
+    #[serde(with = "number_or_none")]
+    pub histogram: Option<f64>,
     /// Most sources that are searched from together: auto (up to 1,024, and as many as memory has room for) | 1 and more [default: auto].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", allow_hyphen_values = true))]
     pub batch: Choice<u32>,
@@ -138,6 +145,8 @@ pub struct Closeness {
     pub reached: Vec<u32>,
     /// The mean of these distances, of all nodes together; 0 where there are none.
     pub mean_distance: f64,
+    /// How many of these pairs are at which distance, where that was asked.
+    pub histogram: Option<Histogram>,
     /// How many sources there are.
     pub sources: u64,
     /// Distances by weight were added up in 64 bits.
@@ -229,6 +238,17 @@ impl Algorithm for ClosenessCentrality {
         if let Some(within) = config.within.filter(|within| within.is_nan() || *within < 0.0) {
             return Err(Error::input(format!("--within {within}: a distance is 0 or more")));
         }
+        if let Some(width) = config.histogram {
+            let what = match config.weighted {
+                true => "a width is a number above 0",
+                false => "a width is a whole number of arcs, 1 or more",
+            };
+            let least = if config.weighted { f64::MIN_POSITIVE } else { 1.0 };
+            let is_whole = config.weighted || width.fract() == 0.0;
+            if !(width.is_finite() && width >= least && is_whole) {
+                return Err(Error::input(format!("--histogram {width}: {what}")));
+            }
+        }
         match config.weighted || config.precision == Precision::Auto {
             true => Ok(()),
             false => {
@@ -239,17 +259,19 @@ impl Algorithm for ClosenessCentrality {
 
     fn arrays(shape: &GraphShape, config: &ClosenessConfig, world: usize) -> Vec<DeviceArray> {
         let sources = most_of(&config.sources, shape.nodes as usize);
-        match config.weighted {
+        let mut all = match config.weighted {
             true => summed_arrays(shape, (sources, false), world),
             false => lanes::arrays(shape, sources, LaneShape::least(sources), world),
-        }
+        };
+        all.extend(config.histogram.iter().flat_map(|_| histogram::arrays(world)));
+        all
     }
 
     fn solve(request: Request<Self>) -> Result<Closeness> {
         let Request { fleet, graph, query, run, .. } = request;
         let asked = Asked { fleet, graph, query, run, least: false };
         let found = if query.config.weighted { asked.by_weight()? } else { asked.by_arcs()? };
-        Ok(Closeness::of(found, query))
+        Closeness::of(found, query)
     }
 }
 
@@ -318,14 +340,17 @@ impl Asked<'_> {
 
     fn summed(&self, how: How) -> Result<Found> {
         let Asked { fleet, query, run, .. } = self;
-        let (scales, run) = (Scales::new(&how, &query.graph)?, (*run).clone());
-        let sources = query.start.clone();
+        let (run, sources) = ((*run).clone(), query.start.clone());
         let double = how.is_double();
         let strategy = if matches!(how, How::Copies(_)) { COPIES } else { SEARCHES };
-        let within = query.config.within.unwrap_or(f64::MAX);
-        let asked = (scales, within, self.least);
+        let wanted = Wanted {
+            scales: Scales::new(&how, &query.graph)?,
+            within: query.config.within.unwrap_or(f64::MAX),
+            least: self.least,
+            width: query.config.histogram,
+        };
         let batches = self.batches(how.at_once());
-        let program = move |r: &mut _| sums::program(r, (&how, asked), (&sources, &batches), &run);
+        let program = move |r: &mut _| sums::program(r, (&how, wanted), (&sources, &batches), &run);
         Ok(Found { double, ..self.found(fleet.run(program)?, strategy) })
     }
 
@@ -390,6 +415,8 @@ pub(super) struct Sums {
     pub farthest: Vec<f64>,
     /// The least distance, where it was wanted; infinite where there is none.
     pub nearest: Vec<f64>,
+    /// `[histogram::ALL]` pairs by distance, where they were counted.
+    pub pairs: Vec<u64>,
 }
 
 /// The sums by weight of the distances from some nodes, and the least of these.

@@ -1,5 +1,6 @@
 //! Batches of sources, searched from and summed.
 
+use super::histogram::Pairs;
 use super::{ClosenessConfig, ClosenessMode, Sums};
 use crate::algorithm::RunOptions;
 use crate::algorithm::batches::Batches;
@@ -21,10 +22,13 @@ pub(super) fn program(
     let backward = config.mode == ClosenessMode::Out;
     // No path has as many arcs as 32 bits count.
     let limit = config.within.map_or(u32::MAX, |within| within as u32);
-    let mut driver =
-        Driver { lanes: Lanes::new(r, g, (sources, shape), backward)?, batches, limit };
+    let pairs = config.histogram.map(|width| Pairs::new(r, width)).transpose()?;
+    let lanes = Lanes::new(r, g, (sources, shape), backward)?;
+    let mut driver = Driver { lanes, batches, limit, pairs };
+    driver.lanes.levels = driver.pairs.as_ref().map(|_| Vec::new());
     let measured = timed(r, run, &mut driver)?;
-    let State { far, harmonic, reached, farthest, .. } = driver.lanes.state;
+    let Driver { lanes, pairs, .. } = driver;
+    let State { far, harmonic, reached, farthest, .. } = lanes.state;
     ReplicaAnswer::new(measured, || {
         let unit = unit(g.graph().nodes()) as f64;
         let harmonic = values(r, &harmonic)?;
@@ -34,6 +38,7 @@ pub(super) fn program(
             reached: values(r, &reached)?,
             farthest: values(r, &farthest)?.into_iter().map(f64::from).collect(),
             nearest: Vec::new(),
+            pairs: pairs.map_or(Ok(Vec::new()), |pairs| values(r, pairs.array()))?,
         })
     })
 }
@@ -44,6 +49,8 @@ struct Driver<'a> {
     batches: &'a Batches,
     /// The last level that counts.
     limit: u32,
+    /// Where pairs are counted.
+    pairs: Option<Pairs>,
 }
 
 impl Run for Driver<'_> {
@@ -53,6 +60,7 @@ impl Run for Driver<'_> {
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
         self.batches.reset();
+        self.pairs.iter_mut().for_each(Pairs::reset);
         self.lanes.reset(r)
     }
 
@@ -62,6 +70,12 @@ impl Run for Driver<'_> {
             let sources = batch * lanes..all.min((batch + 1) * lanes);
             self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
+        let mut pairs = None;
+        if let Some(counted) = &mut self.pairs {
+            let levels = self.lanes.levels.iter().flatten().enumerate();
+            levels.for_each(|(arcs, count)| counted.add(arcs, *count));
+            pairs = Some(counted.ended()?);
+        }
         if !self.batches.are_dealt() {
             return Ok(());
         }
@@ -69,12 +83,14 @@ impl Run for Driver<'_> {
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(self.lanes.sources.len() as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
+        pairs.map_or(Ok(()), |pairs| r.merge(pairs))?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }
 
     fn answer(&self) -> Vec<Words<'_>> {
         let State { far, harmonic, reached, farthest, .. } = &self.lanes.state;
-        vec![Words::of(far), Words::of(harmonic), Words::of(reached), Words::of(farthest)]
+        let sums = [Words::of(far), Words::of(harmonic), Words::of(reached), Words::of(farthest)];
+        sums.into_iter().chain(self.pairs.iter().map(|pairs| Words::of(pairs.array()))).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Searches by weight or in copies, whose distances each node adds up.
 
 use super::Sums;
+use super::histogram::{ALL, BEYOND, BINS, NOTHING, Pairs};
 use crate::algorithm::RunOptions;
 use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::batches::Batches;
@@ -235,6 +236,61 @@ fn near_double(i: u64, dist: Reads<f64>, nearest: Writes<f64>) {
     nearest[i] = nearest[i].min(dist[i]);
 }
 
+/// The bin of a distance.
+#[device]
+fn bin_of(found: f64, width: f64) -> u32 {
+    let bin = found / width;
+    if bin < BINS as f64 { bin as u32 } else { BEYOND }
+}
+
+/// The bin of element i, in copies of `1 << shift` numbers: of a distance in arcs that node adds up.
+#[lambda]
+fn bin_arcs(i: u64, nodes: u64, dist: Reads<u32>, shift: u64, within: f64, width: f64) -> u32 {
+    let level = dist[i];
+    let v = i & ((1_u64 << shift) - 1_u64);
+    if v < nodes && level != 0_u32 && level != u32::MAX && level as f64 <= within {
+        return bin_of(level as f64, width);
+    }
+    NOTHING
+}
+
+/// The same of distances by weight from sources, those from `first` on.
+#[lambda]
+fn bin(
+    i: u64,
+    nodes: u64,
+    dist: Reads<f32>,
+    sources: Reads<u32>,
+    first: u64,
+    shift: u64,
+    within: f64,
+    width: f64,
+) -> u32 {
+    let found = dist[i] as f64;
+    let v = i & ((1_u64 << shift) - 1_u64);
+    if v < nodes && found <= within && sources[first + (i >> shift)] as u64 != v {
+        return bin_of(found, width);
+    }
+    NOTHING
+}
+
+/// The same of distances in 64 bits from one source.
+#[lambda]
+fn bin_double(
+    i: u64,
+    dist: Reads<f64>,
+    sources: Reads<u32>,
+    first: u64,
+    within: f64,
+    width: f64,
+) -> u32 {
+    let found = dist[i];
+    if found <= within && sources[first] as u64 != i {
+        return bin_of(found, width);
+    }
+    NOTHING
+}
+
 /// How distances are found.
 #[derive(Clone)]
 pub(super) enum How {
@@ -265,14 +321,26 @@ impl How {
     }
 }
 
-/// The program of one replica, for distances up to `within`; `least`: the least distance is wanted, by weight. It works on its
-/// `batches` of sources.
+/// What replicas find out.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub scales: Scales,
+    /// No distance beyond it counts.
+    pub within: f64,
+    /// The least distance of each node as well, by weight.
+    pub least: bool,
+    /// Pairs are counted in bins of this width.
+    pub width: Option<f64>,
+}
+
+/// The program of one replica. It works on its `batches` of sources.
 pub(super) fn program(
     r: &mut Replica,
-    (how, (scales, within, least)): (&How, (Scales, f64, bool)),
+    (how, wanted): (&How, Wanted),
     (sources, batches): (&[u32], &Batches),
     run: &RunOptions,
 ) -> Result<ReplicaAnswer<Sums>> {
+    let Wanted { scales, within, least, width } = wanted;
     let layout = &how.graph().layout;
     let nodes = how.graph().graph.nodes();
     let scales = scales.agreed(r)?;
@@ -295,10 +363,17 @@ pub(super) fn program(
         true => Some(near_double()),
         false => Some(near()),
     };
+    let bins = match how {
+        How::Copies(Copied { distance: Distance::Arcs, .. }) => bin_arcs(),
+        How::Searches(each) if each.is_double() => bin_double(),
+        How::Copies(_) | How::Searches(_) => bin(),
+    };
+    let pairs = width.map(|width| Pairs::new(r, width)).transpose()?.map(|pairs| (bins, pairs));
     let mut driver =
-        Driver { way, labels, batches, nodes, at_once, scales, within, state, adds, near };
+        Driver { way, labels, batches, nodes, at_once, scales, within, state, adds, near, pairs };
     let measured = timed(r, run, &mut driver)?;
-    let State { far, harmonic, reached, farthest, nearest, .. } = driver.state;
+    let Driver { state: State { far, harmonic, reached, farthest, nearest, .. }, pairs, .. } =
+        driver;
     ReplicaAnswer::new(measured, || {
         let sum = |words: &Replicated<u64>, scale: f64| -> Result<Vec<f64>> {
             let words = values(r, words)?;
@@ -321,6 +396,7 @@ pub(super) fn program(
             reached: if there { layout.to_input_order(reached) } else { reached },
             farthest: if there { layout.to_input_order(farthest) } else { farthest },
             nearest: if nearest.is_empty() { nearest } else { layout.to_input_order(nearest) },
+            pairs: pairs.map_or(Ok(Vec::new()), |(_, pairs)| values(r, pairs.array()))?,
         })
     })
 }
@@ -366,6 +442,8 @@ struct Driver<'a> {
     adds: Lambda<()>,
     /// Where the least distance is wanted.
     near: Option<Lambda<()>>,
+    /// Where pairs are counted: the bin of one.
+    pairs: Option<(Lambda<u32>, Pairs)>,
 }
 
 impl Run for Driver<'_> {
@@ -374,11 +452,13 @@ impl Run for Driver<'_> {
         if let Way::Copies(copies) = &mut self.way {
             copies.search(r, &self.state.sources, 0..0)?;
         }
-        self.add(r, (0, 0..0), 0)
+        self.add(r, (0, 0..0), 0)?;
+        self.count(r, (0, 0..0), 0)
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
         self.batches.reset();
+        self.pairs.iter_mut().for_each(|(_, pairs)| pairs.reset());
         let State { far, harmonic, reached, farthest, nearest, .. } = &mut self.state;
         r.fill("far", far, 0)?;
         r.fill("harmonic", harmonic, 0)?;
@@ -402,6 +482,10 @@ impl Run for Driver<'_> {
             operators((r, log, "step add"), |r| self.add_all(r, sources))?;
             log.book("step add", (0, 0), (0, 0), "none");
         }
+        let pairs = match &mut self.pairs {
+            Some((_, pairs)) => Some(pairs.ended()?),
+            None => None,
+        };
         if !self.batches.are_dealt() {
             return Ok(());
         }
@@ -412,6 +496,7 @@ impl Run for Driver<'_> {
         if self.near.is_some() {
             r.merge(nearest)?;
         }
+        pairs.map_or(Ok(()), |pairs| r.merge(pairs))?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }
@@ -420,7 +505,8 @@ impl Run for Driver<'_> {
         let State { far, harmonic, reached, farthest, nearest, .. } = &self.state;
         let sums = [far, harmonic].map(Words::of);
         let ends = [farthest, nearest].map(Words::of);
-        sums.into_iter().chain([Words::of(reached)]).chain(ends).collect()
+        let pairs = self.pairs.iter().map(|(_, pairs)| Words::of(pairs.array()));
+        sums.into_iter().chain([Words::of(reached)]).chain(ends).chain(pairs).collect()
     }
 }
 
@@ -428,10 +514,14 @@ impl Driver<'_> {
     /// All nodes add up what the last searches, from these sources, have found.
     fn add_all(&mut self, r: &mut Replica, sources: Range<usize>) -> Result<()> {
         match self.way {
-            Way::Copies(_) => self.add(r, (0, sources), self.nodes),
-            Way::Searches(_) => sources
-                .enumerate()
-                .try_for_each(|(i, source)| self.add(r, (i, source..source + 1), self.nodes)),
+            Way::Copies(_) => {
+                self.add(r, (0, sources.clone()), self.nodes)?;
+                self.count(r, (0, sources), self.nodes)
+            }
+            Way::Searches(_) => sources.enumerate().try_for_each(|(i, source)| {
+                self.add(r, (i, source..source + 1), self.nodes)?;
+                self.count(r, (i, source..source + 1), self.nodes)
+            }),
         }
     }
 
@@ -471,6 +561,42 @@ impl Driver<'_> {
         let args = self.way.found(Args::new().writes("nearest", nearest), (number, count));
         r.for_all("near", over, near, args)
     }
+
+    /// Counts what the first `nodes` nodes have added up of these searches.
+    fn count(
+        &mut self,
+        r: &mut Replica,
+        (number, sources): (usize, Range<usize>),
+        nodes: usize,
+    ) -> Result<()> {
+        let Some((bins, pairs)) = &mut self.pairs else { return Ok(()) };
+        let args = Args::new().scalar("within", self.within).scalar("width", pairs.width());
+        let all = self.nodes as u64;
+        let from = |args| Args::reads(args, "sources", &self.state.sources);
+        let of = |args| from(args).scalar("first", sources.start as u64);
+        let mut elements = nodes;
+        let args = match &self.way {
+            Way::Copies(copies) => {
+                let shift = copies.shift();
+                elements = if nodes == 0 { 0 } else { sources.len() << shift };
+                let args = args.scalar("nodes", all).scalar("shift", u64::from(shift));
+                match copies.is_weighted() {
+                    true => of(args.reads_bits("dist", copies.distances(), Dtype::F32)),
+                    false => args.reads("dist", copies.distances()),
+                }
+            }
+            Way::Searches(alone) => match alone.reached_of(number) {
+                // A single copy.
+                Reached::F32(dist) => {
+                    of(args.scalar("nodes", all).scalar("shift", 63_u64).reads("dist", dist))
+                }
+                Reached::F64(dist) => of(args.reads("dist", dist)),
+            },
+        };
+        let over = Over::elements(elements).whole();
+        pairs.add_all(&r.histogram("count", over, bins, args, ALL)?);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -483,6 +609,9 @@ mod tests {
             return;
         }
         for lambda in [add_arcs(), add(), add_double(), near(), near_double()] {
+            lambda.compile("sm_90").unwrap();
+        }
+        for lambda in [bin_arcs(), bin(), bin_double()] {
             lambda.compile("sm_90").unwrap();
         }
     }
