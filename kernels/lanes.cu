@@ -19,9 +19,10 @@
 // Counters that nodes with new bits add to, so far from each other that threads seldom meet.
 #define COUNTERS 64u  // @host
 #define APART 8u      // @host
-// A counter has nodes from this bit on, and the arcs out of them below. So many words behind it lies a counter of new bits.
+// A counter has nodes from this bit on, and the arcs out of them below.
 #define NODES 36u  // @host
-#define MET 1u     // @host
+// The counter of their new bits is so many words behind it.
+#define MET 1u  // @host
 // Copies of the words that say which sources have reached anybody in a level, for the same reason.
 #define SPREAD 16u  // @host
 

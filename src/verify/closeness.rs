@@ -25,7 +25,7 @@ pub struct ClosenessFound<'a> {
     pub eccentricity: &'a [f64],
     /// |R|.
     pub reached: &'a [u32],
-    /// A width, and how many pairs are at distances from k widths on that are below k + 1.
+    /// A width, and `[bins]` pairs at distances d with k width <= d < (k + 1) width.
     pub histogram: Option<(f64, &'a [u64])>,
 }
 
@@ -54,9 +54,9 @@ pub struct ClosenessOf {
 /// Certifies what was found of distances from `sources` (distinct) to nodes, or with `out` to the sources. Distances in arcs are exact.
 /// By weight they are too large by at most 2 h 2^-24 of themselves (2^-53 in 64 bits), where shortest paths have at most h arcs, and too
 /// small by at most 2 n 2^-24, since a path of more arcs may lose more by rounding; those above 3.4e38 are none in 32 bits. Closeness is
-/// right to that and 1e-12, harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. A pair may be in each bin
-/// that rounding may lead to. Returns how many nodes it has looked at: all, if that takes at most 2^32 looks at nodes and arcs (2^28 by
-/// weight), else a random choice of them; bins are then no smaller than what these have in them.
+/// right to that and 1e-12, harmonic centrality of distances in arcs to 1e-12 + n 2^-62 times the eccentricity. A pair may be in any bin that
+/// such an error leads to. Returns how many nodes it has looked at: all, if that takes at most 2^32 looks at nodes and arcs (2^28 by
+/// weight), else a random choice of them; a bin must then have at least their pairs.
 ///
 /// Takes 5 bytes a node and thread, 16 and a queue by weight, and the reverse of a directed graph.
 ///
@@ -88,8 +88,8 @@ pub fn closeness(
     }
     let (looked, uncertain) = (ranks.len(), AtomicBool::new(false));
     let search = || (vec![false; if by == ClosenessBy::Arcs { n } else { 0 }], Vec::new());
-    let bounds = found.histogram.map(|(width, counts)| Bounds::new(width, counts.len()));
-    let whole = graph.weights().is_none_or(|weights| weights.par_iter().all(|w| w.fract() == 0.0));
+    let bounds =
+        found.histogram.map(|(width, counts)| Bounds::new(width, counts.len(), exact(graph, by)));
     let wrong = ranks.into_par_iter().map_init(search, |space, rank| {
         let v = graph.ranked(rank);
         let right: Option<(Right, Vec<(f64, u64)>)> = match by {
@@ -109,17 +109,8 @@ pub fn closeness(
             uncertain.store(true, Relaxed);
             return None;
         };
-        // Whole numbers that their type holds are not rounded.
-        let exact = match by {
-            ClosenessBy::Arcs => f64::INFINITY,
-            _ if !whole => 0.0,
-            ClosenessBy::Weights32 => 2f64.powi(24),
-            ClosenessBy::Weights64 => 2f64.powi(53),
-        };
         if let Some(bounds) = &bounds {
-            lengths
-                .iter()
-                .for_each(|(length, count)| bounds.add(*length, *count, (right.off, exact)));
+            lengths.iter().for_each(|(length, count)| bounds.add(*length, *count, right.off));
         }
         let others = sources.len() as u64 - u64::from(is_source[v as usize]);
         judged(graph, v as usize, &right, others, &found)
@@ -137,9 +128,24 @@ pub fn closeness(
     }
 }
 
+/// Distances up to this one are not rounded: their type holds such whole numbers.
+fn exact(graph: &Graph, by: ClosenessBy) -> f64 {
+    let whole = |of: f64| match graph.weights() {
+        Some(weights) if weights.par_iter().any(|weight| weight.fract() != 0.0) => 0.0,
+        _ => of,
+    };
+    match by {
+        ClosenessBy::Arcs => f64::INFINITY,
+        ClosenessBy::Weights32 => whole(2f64.powi(24)),
+        ClosenessBy::Weights64 => whole(2f64.powi(53)),
+    }
+}
+
 /// How many pairs may be in the bins of a histogram, of those that were looked at.
 struct Bounds {
     width: f64,
+    /// Distances up to this one are right.
+    exact: f64,
     /// `[bins + 1]` that are in a bin; those beyond all come last.
     least: Vec<AtomicU64>,
     /// `[bins + 1]` that are, or may be by rounding.
@@ -147,16 +153,16 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(width: f64, bins: usize) -> Bounds {
+    fn new(width: f64, bins: usize, exact: f64) -> Bounds {
         let zeros = || (0..=bins).map(|_| AtomicU64::new(0)).collect();
-        Bounds { width, least: zeros(), most: zeros() }
+        Bounds { width, exact, least: zeros(), most: zeros() }
     }
 
-    /// So many pairs at a distance that may be too small and too large by these parts, unless it is at most `exact`.
-    fn add(&self, length: f64, count: u64, ([below, above], exact): ([f64; 2], f64)) {
+    /// So many pairs at this distance; what was found may be too small and too large by these parts of it.
+    fn add(&self, length: f64, count: u64, [below, above]: [f64; 2]) {
         let bin = |length: f64| ((length / self.width) as usize).min(self.least.len() - 1);
         let (mut first, mut last) = (bin(length * (1.0 - below)), bin(length * (1.0 + above)));
-        if length <= exact {
+        if length <= self.exact {
             (first, last) = (bin(length), bin(length));
         }
         if first == last {

@@ -122,7 +122,7 @@ fn any_number_of_replicas_and_any_merge_find_the_same_bits_and_those_of_the_defi
     });
 }
 
-/// How many pairs are at distances from k widths on that are below k + 1.
+/// `[bins]` pairs at distances d with k width <= d < (k + 1) width.
 fn counted(
     graph: &Graph,
     sources: &[usize],

@@ -15,7 +15,7 @@ use crate::verify::{self, Checker, ClosenessBy, ClosenessFound, ClosenessOf};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
-/// Of pairs, that are within the effective diameter.
+/// The share of the pairs that are within the effective diameter.
 const EFFECTIVE: f64 = 0.9;
 
 impl Closeness {
@@ -133,7 +133,11 @@ impl Answer<ClosenessCentrality> for Closeness {
         let spread = self.histogram.as_ref().map(|histogram| {
             let [half, most] =
                 [0.5, EFFECTIVE].map(|share| histogram.within(share, self.by_arcs()));
-            ("histogram", format!("half of the pairs are within {half:.4}, 90 % within {most:.4}"))
+            let told = format!(
+                "half of the pairs are within {half:.4}, {:.0} % within {most:.4}",
+                100.0 * EFFECTIVE
+            );
+            ("histogram", told)
         });
         [answer].into_iter().chain(spread).collect()
     }

@@ -18,10 +18,10 @@ pub(super) const ALL: usize = BINS as usize + 2;
 /// Numbers of pairs by distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// Of a bin, in arcs or by weight.
+    /// The width of a bin, in arcs or by weight.
     pub width: f64,
-    /// `[bins]` pairs of a source and another node. Bin k has the distances from k width on that are below (k + 1) width. The last bin
-    /// is not empty.
+    /// `[bins]` pairs of a source and another node: bin k has those at distances d with k width <= d < (k + 1) width. The last bin is
+    /// not empty.
     pub counts: Vec<u64>,
 }
 
@@ -47,8 +47,8 @@ impl Histogram {
         Ok(Histogram { width, counts })
     }
 
-    /// The distance within which this share of the pairs lies, as if those of a bin were spread evenly. In `arcs` bin k begins above
-    /// k width - 1, and ends with (k + 1) width - 1.
+    /// The distance within which this share of the pairs lies, as if those of a bin were spread evenly over it. In `arcs` bin k is spread
+    /// over the numbers above k width - 1, up to (k + 1) width - 1.
     pub fn within(&self, share: f64, arcs: bool) -> f64 {
         let wanted = share * self.counts.iter().sum::<u64>() as f64;
         let mut below = 0.0;
@@ -108,10 +108,14 @@ impl Pairs {
         self.own.iter_mut().zip(counts).for_each(|(own, count)| *own += count);
     }
 
-    /// The array, with what has been counted since the reset.
-    pub fn ended(&mut self) -> Result<&mut Replicated<u64>> {
-        self.counted.pairs.assign(&self.own)?;
-        Ok(&mut self.counted.pairs)
+    /// Moves what has been counted since the reset to the array.
+    pub fn end(&mut self) -> Result<()> {
+        self.counted.pairs.assign(&self.own)
+    }
+
+    /// Adds up what replicas have counted.
+    pub fn merge(&mut self, r: &mut Replica) -> Result<()> {
+        r.merge(&mut self.counted.pairs)
     }
 
     pub fn array(&self) -> &Replicated<u64> {

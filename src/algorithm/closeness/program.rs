@@ -70,11 +70,10 @@ impl Run for Driver<'_> {
             let sources = batch * lanes..all.min((batch + 1) * lanes);
             self.lanes.search(r, log, (sources, self.limit), |_, _| Ok(()))?;
         }
-        let mut pairs = None;
-        if let Some(counted) = &mut self.pairs {
+        if let Some(pairs) = &mut self.pairs {
             let levels = self.lanes.levels.iter().flatten().enumerate();
-            levels.for_each(|(arcs, count)| counted.add(arcs, *count));
-            pairs = Some(counted.ended()?);
+            levels.for_each(|(arcs, count)| pairs.add(arcs, *count));
+            pairs.end()?;
         }
         if !self.batches.are_dealt() {
             return Ok(());
@@ -83,7 +82,7 @@ impl Run for Driver<'_> {
         // Replicas have made different numbers of steps, and meet under a number that is the same for all.
         r.meet_as(self.lanes.sources.len() as u64);
         r.merge_all(&mut [far, harmonic, reached, farthest])?;
-        pairs.map_or(Ok(()), |pairs| r.merge(pairs))?;
+        self.pairs.iter_mut().try_for_each(|pairs| pairs.merge(r))?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }

@@ -243,7 +243,7 @@ fn bin_of(found: f64, width: f64) -> u32 {
     if bin < BINS as f64 { bin as u32 } else { BEYOND }
 }
 
-/// The bin of element i, in copies of `1 << shift` numbers: of a distance in arcs that node adds up.
+/// The bin of element i of copies of `1 << shift` numbers: of a distance in arcs, if a node adds it up.
 #[lambda]
 fn bin_arcs(i: u64, nodes: u64, dist: Reads<u32>, shift: u64, within: f64, width: f64) -> u32 {
     let level = dist[i];
@@ -254,7 +254,7 @@ fn bin_arcs(i: u64, nodes: u64, dist: Reads<u32>, shift: u64, within: f64, width
     NOTHING
 }
 
-/// The same of distances by weight from sources, those from `first` on.
+/// The same of distances by weight from the sources from number `first` on.
 #[lambda]
 fn bin(
     i: u64,
@@ -452,8 +452,7 @@ impl Run for Driver<'_> {
         if let Way::Copies(copies) = &mut self.way {
             copies.search(r, &self.state.sources, 0..0)?;
         }
-        self.add(r, (0, 0..0), 0)?;
-        self.count(r, (0, 0..0), 0)
+        self.add(r, (0, 0..0), 0)
     }
 
     fn reset(&mut self, r: &mut Replica, _: u64) -> Result<()> {
@@ -482,10 +481,7 @@ impl Run for Driver<'_> {
             operators((r, log, "step add"), |r| self.add_all(r, sources))?;
             log.book("step add", (0, 0), (0, 0), "none");
         }
-        let pairs = match &mut self.pairs {
-            Some((_, pairs)) => Some(pairs.ended()?),
-            None => None,
-        };
+        self.pairs.iter_mut().try_for_each(|(_, pairs)| pairs.end())?;
         if !self.batches.are_dealt() {
             return Ok(());
         }
@@ -496,7 +492,7 @@ impl Run for Driver<'_> {
         if self.near.is_some() {
             r.merge(nearest)?;
         }
-        pairs.map_or(Ok(()), |pairs| r.merge(pairs))?;
+        self.pairs.iter_mut().try_for_each(|(_, pairs)| pairs.merge(r))?;
         log.book("step sums", (0, 0), (0, 0), "sum");
         Ok(())
     }
@@ -514,14 +510,10 @@ impl Driver<'_> {
     /// All nodes add up what the last searches, from these sources, have found.
     fn add_all(&mut self, r: &mut Replica, sources: Range<usize>) -> Result<()> {
         match self.way {
-            Way::Copies(_) => {
-                self.add(r, (0, sources.clone()), self.nodes)?;
-                self.count(r, (0, sources), self.nodes)
-            }
-            Way::Searches(_) => sources.enumerate().try_for_each(|(i, source)| {
-                self.add(r, (i, source..source + 1), self.nodes)?;
-                self.count(r, (i, source..source + 1), self.nodes)
-            }),
+            Way::Copies(_) => self.add(r, (0, sources), self.nodes),
+            Way::Searches(_) => sources
+                .enumerate()
+                .try_for_each(|(i, source)| self.add(r, (i, source..source + 1), self.nodes)),
         }
     }
 
@@ -557,12 +549,14 @@ impl Driver<'_> {
                 .scalar("harmonic_unit", harmonic_unit),
         };
         r.for_all("add", over, &self.adds, args)?;
-        let Some(near) = &self.near else { return Ok(()) };
-        let args = self.way.found(Args::new().writes("nearest", nearest), (number, count));
-        r.for_all("near", over, near, args)
+        if let Some(near) = &self.near {
+            let args = self.way.found(Args::new().writes("nearest", nearest), (number, count));
+            r.for_all("near", over, near, args)?;
+        }
+        self.count(r, (number, sources), nodes)
     }
 
-    /// Counts what the first `nodes` nodes have added up of these searches.
+    /// Counts the distances that the first `nodes` nodes have added up, where that is wanted.
     fn count(
         &mut self,
         r: &mut Replica,
@@ -572,8 +566,9 @@ impl Driver<'_> {
         let Some((bins, pairs)) = &mut self.pairs else { return Ok(()) };
         let args = Args::new().scalar("within", self.within).scalar("width", pairs.width());
         let all = self.nodes as u64;
-        let from = |args| Args::reads(args, "sources", &self.state.sources);
-        let of = |args| from(args).scalar("first", sources.start as u64);
+        let of = |args| {
+            Args::reads(args, "sources", &self.state.sources).scalar("first", sources.start as u64)
+        };
         let mut elements = nodes;
         let args = match &self.way {
             Way::Copies(copies) => {

@@ -138,7 +138,7 @@ pub(super) struct Lanes<'a> {
     pulls: Option<Pulls>,
     /// It runs on a GPU, and paths are long.
     is_long: bool,
-    /// How many sources and nodes have met at each level since the reset, all together; where that is wanted.
+    /// How many pairs of a source and a node are so many levels apart, counted since the reset; where that is wanted.
     pub levels: Option<Vec<u64>>,
 }
 
@@ -149,14 +149,14 @@ pub(super) struct Level<'s> {
     pub bits: &'s Replicated<u64>,
 }
 
-/// What a level has found.
+/// How much a level has found.
 #[derive(Default)]
 struct Work {
-    /// Those with new bits.
+    /// Nodes with new bits.
     nodes: u64,
-    /// Out of them.
+    /// Arcs out of them.
     arcs: u64,
-    /// New bits.
+    /// New bits: pairs of a source and a node.
     met: u64,
 }
 
@@ -302,7 +302,7 @@ impl<'a> Lanes<'a> {
         Ok(())
     }
 
-    /// What the last level has found. It waits.
+    /// How much the last level has found. It waits.
     fn counted(&self, r: &mut Replica) -> Result<Work> {
         let counters = r.read(&self.state.work)?;
         let each = counters.chunks(APART as usize);
