@@ -203,12 +203,6 @@ pub(super) fn apart(i: u64, kept: Writes<u32>) {
     kept[i] = i as u32;
 }
 
-#[lambda]
-pub(super) fn empty(i: u64, key: Writes<u64>, sum: Writes<u64>) {
-    key[i] = 0_u64;
-    sum[i] = 0_u64;
-}
-
 /// Whether a node does not move in this turn.
 #[device]
 pub(super) fn rests(v: u32, sweep: u64, turn: u32, turns: u32) -> bool {
@@ -223,13 +217,6 @@ pub(super) fn is_elsewhere(v: u32, sweep: u64, replica: u32, replicas: u32) -> b
     let drawn = Random::mix(v as u64 + (sweep << 32_u32));
     let place = ((drawn & 4294967295_u64) * replicas as u64) >> 32_u32;
     place != replica as u64
-}
-
-/// Whether a node that is listed does not move in this turn. Where each turn has a list of its own, it moves; `once` is 1 where one
-/// list serves all turns.
-#[device]
-pub(super) fn rests_once(v: u32, sweep: u64, turn: u32, turns: u32, once: u32) -> bool {
-    once == 1_u32 && rests(v, sweep, turn, turns)
 }
 
 /// The name of a pair in a table.
@@ -267,196 +254,6 @@ pub(super) fn claim(key: Writes<u64>, name: u64, at: u32, count: u32) -> u64 {
         }
     }
     first + place
-}
-
-/// The sum of a name in the table of a row; 0 where it is not there.
-#[device]
-pub(super) fn found(key: Reads<u64>, sum: Reads<u64>, name: u64, at: u32, count: u32) -> u64 {
-    let first = 2_u64 * at as u64;
-    let words = 2_u64 * count as u64;
-    if words == 0_u64 {
-        return 0_u64;
-    }
-    let mut place = slot(name, words);
-    loop {
-        let there = key[first + place];
-        if there == name {
-            return sum[first + place];
-        }
-        if there == 0_u64 {
-            break;
-        }
-        place += 1_u64;
-        if place == words {
-            place = 0_u64;
-        }
-    }
-    0_u64
-}
-
-/// Whether a piece is of a node that moves.
-#[lambda]
-pub(super) fn moves(
-    i: u64,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    active: Reads<u32>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
-) -> bool {
-    let v = source[pieces[i]];
-    let resting: bool = rests(v, sweep, turn, turns);
-    let elsewhere: bool = is_elsewhere(v, sweep, replica, replicas);
-    active[v] == 1_u32 && !resting && !elsewhere
-}
-
-/// Empties the table of a row.
-#[lambda]
-pub(super) fn clear(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    arcs: u64,
-    key: Writes<u64>,
-    sum: Writes<u64>,
-) {
-    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
-    if e < arcs {
-        key[2_u64 * e] = 0_u64;
-        key[2_u64 * e + 1_u64] = 0_u64;
-        sum[2_u64 * e] = 0_u64;
-        sum[2_u64 * e + 1_u64] = 0_u64;
-    }
-}
-
-/// Arcs out of the nodes that move count for the communities that they lead to.
-#[lambda]
-pub(super) fn tally(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    arcs: u64,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    community: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    once: u32,
-    key: Writes<u64>,
-    sum: Writes<u64>,
-) {
-    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
-    if e >= arcs {
-        return;
-    }
-    let from = source[e];
-    let to = target[e];
-    if from == to || rests_once(from, sweep, turn, turns, once) {
-        return;
-    }
-    let place = claim(key, pair(from, community[to]), at[from], count[from]);
-    sum.add(place, weight[e]);
-}
-
-/// The weight of the arcs to the own community.
-#[lambda]
-pub(super) fn stay(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    community: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    once: u32,
-    inner: Writes<u64>,
-) {
-    let first = pieces[chosen[i]];
-    let v = source[first];
-    if at[v] != first || rests_once(v, sweep, turn, turns, once) {
-        return;
-    }
-    inner[v] = found(key, sum, pair(v, community[v]), at[v], count[v]);
-}
-
-/// A gain of at least a unit / 1024, in 32 bits that are in its order: the place of the highest bit, and 26 bits below that.
-#[device]
-pub(super) fn shortened(gain: f64) -> u64 {
-    let whole = (gain * 1024.0_f64) as u64;
-    if whole == 0_u64 {
-        return 0_u64;
-    }
-    let above = whole.leading_zeros() as u64;
-    let below = (whole << (above + 1_u64)) >> 38_u32;
-    (64_u64 - above) << 26_u32 | below
-}
-
-/// The best move of the nodes that move. Of two nodes that are alone, the higher goes to the lower.
-#[lambda]
-pub(super) fn choose(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    arcs: u64,
-    target: Reads<u32>,
-    community: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    own: Reads<u64>,
-    inner: Reads<u64>,
-    total: Reads<u64>,
-    size: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    once: u32,
-    best: Writes<u64>,
-    factor: f64,
-) {
-    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
-    if e >= arcs {
-        return;
-    }
-    let from = source[e];
-    let to = target[e];
-    let here = community[from];
-    let there = community[to];
-    if from == to || here == there {
-        return;
-    }
-    if rests_once(from, sweep, turn, turns, once) {
-        return;
-    }
-    if size[there] == 1_u32 && size[here] == 1_u32 && there > here {
-        return;
-    }
-    let between =
-        found(key, sum, pair(from, there), at[from], count[from]) as f64 - inner[from] as f64;
-    let weight = own[from] as f64;
-    let others = total[there] as f64 - total[here] as f64 + weight;
-    let gain = between - factor * weight * others;
-    if gain > 0.0_f64 {
-        let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
-        if best[from] < told {
-            best.max(from, told);
-        }
-    }
 }
 
 /// All make the moves of a turn.
@@ -631,12 +428,13 @@ pub(super) fn is_taken(i: u64, key: Reads<u64>) -> bool {
     key[i] != 0_u64
 }
 
+/// Pairs become arcs; tables are left empty.
 #[lambda]
 pub(super) fn unpack(
     i: u64,
     pairs: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
+    key: Writes<u64>,
+    sum: Writes<u64>,
     source: Writes<u32>,
     target: Writes<u32>,
     weight: Writes<u64>,
@@ -646,6 +444,8 @@ pub(super) fn unpack(
     source[i] = (name >> 32_u32) as u32;
     target[i] = name as u32;
     weight[i] = sum[place];
+    key[place] = 0_u64;
+    sum[place] = 0_u64;
 }
 
 /// The arcs of a level that has few.
@@ -688,19 +488,13 @@ pub(super) struct Lambdas {
     pub begins: Lambda<()>,
     pub ends: Lambda<()>,
     pub cuts: Lambda<bool>,
-    pub moves: Lambda<bool>,
     pub moved: Lambda<bool>,
-    pub clear: Lambda<()>,
     pub wake: Lambda<()>,
     pub cut_more: Lambda<u64>,
     pub room: Lambda<()>,
     pub add_up: Lambda<()>,
     pub run_up: Lambda<()>,
     pub apart: Lambda<()>,
-    pub empty: Lambda<()>,
-    pub tally: Lambda<()>,
-    pub stay: Lambda<()>,
-    pub choose: Lambda<()>,
     pub make: Lambda<()>,
     pub between: Lambda<u64>,
     pub square: Lambda<u64>,
@@ -728,19 +522,13 @@ impl Lambdas {
             begins: begins(),
             ends: ends(),
             cuts: cuts(),
-            moves: moves(),
             moved: moved(),
-            clear: clear(),
             wake: wake(),
             cut_more: cut_more(),
             room: room(),
             add_up: add_up(),
             run_up: run_up(),
             apart: apart(),
-            empty: empty(),
-            tally: tally(),
-            stay: stay(),
-            choose: choose(),
             make: make(),
             between: between(),
             square: square(),
@@ -768,40 +556,15 @@ mod tests {
             return;
         }
         // Those that do more than to copy.
-        for lambda in [
-            ends(),
-            add_up(),
-            run_up(),
-            wake(),
-            clear(),
-            tally(),
-            stay(),
-            choose(),
-            make(),
-            join(),
-            unpack(),
-        ] {
+        for lambda in [ends(), add_up(), run_up(), wake(), make(), join(), unpack()] {
             lambda.compile("sm_90").unwrap();
         }
-        for lambda in [cuts(), moves(), moved()] {
+        for lambda in [cuts(), moved()] {
             lambda.compile("sm_90").unwrap();
         }
         cut_more().compile("sm_90").unwrap();
         arc_units().compile("sm_90").unwrap();
         list().compile("sm_90").unwrap();
         square().compile("sm_90").unwrap();
-    }
-
-    #[test]
-    fn shortened_gains_are_in_order() {
-        let mut last = 0;
-        for gain in [0.0005, 0.001, 0.5, 1.0, 1.5, 2.0, 3.0, 1000.0, 1000.5, 1e6, 2.0_f64.powi(42)]
-        {
-            let short = shortened(gain);
-            assert!(short >= last && short < 1 << 32, "{gain}: {short}");
-            last = short;
-        }
-        assert_eq!(shortened(0.0005), 0);
-        assert!(shortened(1000.0) < shortened(1000.5));
     }
 }

@@ -13,23 +13,27 @@
 //! **Moves.** A level of many arcs is swept. In a sweep nodes move in four turns, a quarter of them, drawn anew for each sweep, at
 //! once: they add up by community, in a table of their own, what their arcs weigh, and the best gain wins, then the lowest community.
 //! A sweep that loses is taken back; if it is the first, the level is tried in more turns. In levels of at most 2^17 arcs nodes move
-//! one after another, until none gains: no two communities are better as one. Rows are cut into pieces of 32 arcs; a turn reads those
-//! of the nodes that move, and after a sweep modularity follows from those of the nodes that moved.
+//! one after another, until none gains: no two communities are better as one. A turn reads the rows of the nodes that move: a GPU takes
+//! each by a few threads, a warp, a block or several (`kernels/moves.cu`). After a sweep modularity follows from the rows of the nodes
+//! that moved, which are cut into pieces of 32 arcs for that.
 //!
 //! **Replicas.** Each finds the moves of its part of the nodes, by a hash; moves are merged as a maximum, and all make them. GPUs each
 //! find all moves of levels of fewer than 2^23 arcs. All else is done alike by all; where one thread does it, by one replica of a
 //! process for the others. Nodes are numbered by rising ids: any number of replicas and any order of nodes give the same communities.
 //!
-//! **Arrays.** 52.25 bytes an arc and 96 bytes a node.
+//! **Arrays.** 52.4 bytes an arc and 96 bytes a node.
 
 mod alike;
 mod answer;
+mod cuda;
 mod finish;
 mod lambdas;
+mod moves;
 mod pieces;
 mod program;
 mod refine;
 mod refine_lambdas;
+mod state;
 
 use super::frame::ReplicaAnswer;
 use super::workload::{Algorithm, Request};

@@ -62,34 +62,17 @@ impl Pieces {
         r.filter("chosen pieces", over, wants, args, &mut self.chosen, Order::Kept).map(drop)
     }
 
-    /// Empties the tables of the rows that are chosen.
-    pub fn clear(
-        &self,
-        r: &mut Replica,
-        clear: &Lambda<()>,
-        (source, key, sum): (&Replicated<u32>, &mut Replicated<u64>, &mut Replicated<u64>),
-    ) -> Result<()> {
-        let args = self.args(source).writes("key", key).writes("sum", sum);
-        r.for_all("clear", self.over(), clear, args)
-    }
-
     /// A place for each arc of those that are chosen; some have none.
     pub fn over(&self) -> Over<'static> {
         Over::elements(self.chosen.len() << PIECE).whole()
     }
 
-    /// Those that are chosen.
-    pub fn each(&self) -> Over<'static> {
-        Over::elements(self.chosen.len()).whole()
-    }
-
-    /// What finds the nodes that have them.
-    pub fn rows<'a>(&'a self, source: &'a Replicated<u32>) -> Args<'a> {
-        Args::new().reads("chosen", &self.chosen).reads("pieces", &self.all).reads("source", source)
-    }
-
     /// What finds their arcs.
     pub fn args<'a>(&'a self, source: &'a Replicated<u32>) -> Args<'a> {
-        self.rows(source).scalar("arcs", self.arcs as u64)
+        Args::new()
+            .reads("chosen", &self.chosen)
+            .reads("pieces", &self.all)
+            .reads("source", source)
+            .scalar("arcs", self.arcs as u64)
     }
 }

@@ -2,15 +2,17 @@
 
 use super::Level;
 use super::alike::Alike;
+use super::cuda;
 use super::finish::{Measure, Search, Small};
 use super::lambdas::{BLOCK, Lambdas, heavy, keep, kept_heaviest, odd};
+use super::moves::{Movers, Turn, What};
 use super::pieces::Pieces;
 use super::refine_lambdas::RefineLambdas;
+use super::state::{Sizes, State, slots};
 use crate::algorithm::RunOptions;
-use crate::algorithm::arrays::replicated_arrays;
 use crate::algorithm::frame::{Log, ReplicaAnswer, Run, operators, timed, values};
 use crate::algorithm::same::Words;
-use crate::collective::{MergeOp, Replicated};
+use crate::collective::MergeOp;
 use crate::error::Result;
 use crate::fleet::{Backend, Replica};
 use crate::layout::Resident;
@@ -32,95 +34,11 @@ const MOST_TURNS: u32 = 256;
 pub(super) const SWEEPS: u32 = 32;
 /// A sweep that gains less is the level's last.
 const LEAST_SWEEP: f64 = 1e-4;
-/// Levels of fewer arcs list the pieces of a sweep once, not in each turn. A GPU passes over what rests in a turn sooner than the host
-/// learns the length of a list.
+/// Levels of fewer arcs list the pieces of nodes that may join parts once, not those that did in each turn. A GPU passes over what rests
+/// in a turn sooner than the host learns the length of a list.
 const MANY: usize = 1 << 22;
 /// Weights of all arcs are below 2^42 units: sums of squares in parts of 21 bits are below 2^64.
 const TOTAL_BITS: i32 = 42;
-
-/// What lengths of arrays follow from.
-#[derive(Clone, Copy)]
-pub(super) struct Sizes {
-    nodes: usize,
-    arcs: usize,
-    /// Arcs of levels that are one thread's.
-    few: usize,
-    /// Nodes of which parts are kept.
-    refined: usize,
-}
-
-impl Sizes {
-    fn of(nodes: usize, arcs: usize, few: usize, refines: bool) -> Sizes {
-        Sizes { nodes, arcs, few, refined: if refines { nodes } else { 0 } }
-    }
-
-    fn few(&self) -> usize {
-        self.arcs.min(self.few)
-    }
-
-    fn slots(&self) -> usize {
-        slots(self.arcs)
-    }
-}
-
-/// Words of the tables of nodes with so many arcs: a search ends at an empty one.
-pub(super) fn slots(arcs: usize) -> usize {
-    2 * arcs
-}
-
-replicated_arrays! {
-    /// The replicated state. Nodes of a level are numbered from 0; those of the first by rank.
-    pub(super) struct State of Sizes {
-        /// `[n]` how many nodes have a lower id.
-        rank: Replicated<u32> = "rank", Gather, |s| s.nodes;
-        /// `[n]` the heaviest arc of a node, and whether some arc weighs no whole number.
-        heaviest: Replicated<f32> = "heaviest arc", Gather, |s| s.nodes;
-        /// `[m]` the arcs of a level, each way; self loops are skipped.
-        source: Replicated<u32> = "sources", Gather, |s| s.arcs;
-        target: Replicated<u32> = "targets", Gather, |s| s.arcs;
-        weight: Replicated<u64> = "units", Gather, |s| s.arcs;
-        /// `[2 m]` a table with open addressing a node: (node, community) + 1, and the weight of the arcs between.
-        key: Replicated<u64> = "pairs", Gather, |s| s.slots();
-        sum: Replicated<u64> = "sums of pairs", Gather, |s| s.slots();
-        /// `[n]` the node of the level that each node of the graph is in.
-        label: Replicated<u32> = "label", Gather, |s| s.nodes;
-        /// `[n]` the community of each node of a level, after the last sweep and the one before.
-        community: Replicated<u32> = "community", Gather, |s| s.nodes;
-        kept: Replicated<u32> = "community before", Gather, |s| s.nodes;
-        /// `[n]` the number of each community in the next level.
-        number: Replicated<u32> = "number of a community", Gather, |s| s.nodes;
-        /// `[n]` the weight of all arcs of a node, here and in the next level, of a community, and nodes of it.
-        own: Replicated<u64> = "weight of a node", Gather, |s| s.nodes;
-        next: Replicated<u64> = "weight of a next node", Gather, |s| s.nodes;
-        total: Replicated<u64> = "weight of a community", Gather, |s| s.nodes;
-        size: Replicated<u32> = "nodes of a community", Gather, |s| s.nodes;
-        /// `[n]` where the arcs of each node begin and how many they are, and 1 where it is to be looked at.
-        at: Replicated<u32> = "starts of rows", Gather, |s| s.nodes;
-        count: Replicated<u32> = "lengths of rows", Gather, |s| s.nodes;
-        rooms: Replicated<u32> = "rooms of next rows", Gather, |s| s.nodes;
-        active: Replicated<u32> = "active nodes", Gather, |s| s.nodes;
-        /// Sums of rooms, of blocks of them and of blocks of these; and 0.
-        sums: Replicated<u32> = "sums of rooms", Gather, |s| s.nodes.div_ceil(BLOCK);
-        tops: Replicated<u32> = "sums of sums", Gather, |s| s.nodes.div_ceil(BLOCK * BLOCK);
-        zero: Replicated<u32> = "zero", Gather, |_| 1;
-        /// `[n]` the weight of the arcs to the own community.
-        inner: Replicated<u64> = "weight inside", Gather, |s| s.nodes;
-        /// `[n]` the gain of the best move, above the community upside down.
-        best: Replicated<u64> = "best move", Max, |s| s.nodes;
-        /// Arcs of a level that has few, and the weights of their sources; nodes and their communities.
-        few_sources: Replicated<u32> = "few sources", Gather, |s| s.few();
-        few_targets: Replicated<u32> = "few targets", Gather, |s| s.few();
-        few_weights: Replicated<u64> = "few units", Gather, |s| s.few();
-        few_own: Replicated<u64> = "few weights", Gather, |s| s.few();
-        few_nodes: Replicated<u32> = "few nodes", Gather, |s| s.few();
-        few_found: Replicated<u32> = "few communities", Gather, |s| s.few();
-        /// `[n]` the community that the parts of which `kept` names lie in, and its weight.
-        whole: Replicated<u32> = "community of a part", Gather, |s| s.refined;
-        of_whole: Replicated<u64> = "weight around a part", Gather, |s| s.refined;
-        /// `[n]` the weight of the arcs from a part to others of its community.
-        rest: Replicated<u64> = "weight out of a part", Gather, |s| s.refined;
-    }
-}
 
 /// Device arrays of one of `world` replicas.
 pub(super) fn arrays(shape: &GraphShape, refines: bool, world: usize) -> Vec<DeviceArray> {
@@ -130,47 +48,8 @@ pub(super) fn arrays(shape: &GraphShape, refines: bool, world: usize) -> Vec<Dev
     all.push(DeviceArray::new::<u32>("list of pairs", sizes.arcs));
     all.push(DeviceArray::new::<u32>("list of communities", sizes.nodes));
     all.extend(Pieces::arrays(sizes.nodes, sizes.arcs));
+    all.extend(cuda::arrays(sizes.arcs));
     all
-}
-
-/// Who moves when.
-#[derive(Clone, Copy)]
-pub(super) struct Turn {
-    pub sweep: u32,
-    pub turn: u32,
-    pub turns: u32,
-    /// A replica's part of the nodes, and how many parts there are.
-    pub dealt: (u32, u32),
-}
-
-impl Turn {
-    /// The turns of a sweep.
-    pub fn all(sweep: u32, turns: u32, dealt: (u32, u32)) -> impl Iterator<Item = Turn> {
-        (0..turns).map(move |turn| Turn { sweep, turn, turns, dealt })
-    }
-
-    /// The turn that pieces are listed for before this one: this one, or if one list serves `all`, before the first, one turn of all
-    /// nodes.
-    pub fn listed(self, all: bool) -> Option<Turn> {
-        match (all, self.turn) {
-            (false, _) => Some(self),
-            (true, 0) => Some(Turn { turns: 1, ..self }),
-            (true, _) => None,
-        }
-    }
-
-    /// `args`, and what lambdas are told of the turn.
-    pub fn to<'a>(self, args: Args<'a>) -> Args<'a> {
-        args.scalar("sweep", u64::from(self.sweep))
-            .scalar("turn", self.turn)
-            .scalar("turns", self.turns)
-    }
-
-    /// The same, and of the replica's part.
-    pub fn to_part<'a>(self, args: Args<'a>) -> Args<'a> {
-        let (part, parts) = self.dealt;
-        self.to(args).scalar("replica", part).scalar("replicas", parts)
-    }
 }
 
 /// What is asked.
@@ -220,6 +99,7 @@ pub(super) fn program(
     let pairs = r.queue("list of pairs", arcs)?;
     let names = r.queue("list of communities", nodes)?;
     let pieces = Pieces::new(r, nodes, arcs)?;
+    let movers = Movers::new(r, arcs, refines)?;
     state.rank.assign(&(0..nodes as u32).map(|v| g.graph().rank(v)).collect::<Vec<_>>())?;
     let lambdas = Lambdas::new();
     let scale = scale(r, g, &lambdas, &mut state)?;
@@ -240,6 +120,7 @@ pub(super) fn program(
         pairs,
         names,
         pieces,
+        movers,
         lambdas,
         refining: RefineLambdas::new(),
         nodes: 0,
@@ -339,6 +220,7 @@ pub(super) struct Driver<'a> {
     pairs: Queue,
     names: Queue,
     pub pieces: Pieces,
+    pub movers: Movers,
     pub lambdas: Lambdas,
     pub refining: RefineLambdas,
     /// Nodes and arcs of the level.
@@ -595,46 +477,11 @@ impl Driver<'_> {
 
     /// Every node moves once, or stays.
     fn sweep(&mut self, r: &mut Replica, (sweep, turns): (u32, u32)) -> Result<()> {
-        let (dealt, once) = (self.dealt(), self.lists_once());
-        let Driver { state, lambdas, pieces, measure, nodes, .. } = self;
-        for when in Turn::all(sweep, turns, dealt) {
-            if let Some(listed) = when.listed(once) {
-                let args = listed.to_part(Args::new()).reads("active", &state.active);
-                pieces.choose(r, &state.source, &lambdas.moves, args)?;
-                pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
-            }
-            let told = |args| when.to(args).scalar("once", u32::from(once));
-            let args = told(pieces.args(&state.source))
-                .reads("target", &state.target)
-                .reads("weight", &state.weight)
-                .reads("community", &state.community)
-                .reads("at", &state.at)
-                .reads("count", &state.count)
-                .writes("key", &mut state.key)
-                .writes("sum", &mut state.sum);
-            r.for_all("tally", pieces.over(), &lambdas.tally, args)?;
-            let args = told(pieces.rows(&state.source))
-                .reads("community", &state.community)
-                .reads("key", &state.key)
-                .reads("sum", &state.sum)
-                .reads("at", &state.at)
-                .reads("count", &state.count)
-                .writes("inner", &mut state.inner);
-            r.for_all("stay", pieces.each(), &lambdas.stay, args)?;
-            let args = told(pieces.args(&state.source))
-                .reads("target", &state.target)
-                .reads("community", &state.community)
-                .reads("key", &state.key)
-                .reads("sum", &state.sum)
-                .reads("own", &state.own)
-                .reads("inner", &state.inner)
-                .reads("total", &state.total)
-                .reads("size", &state.size)
-                .reads("at", &state.at)
-                .reads("count", &state.count)
-                .writes("best", &mut state.best)
-                .scalar("factor", measure.factor());
-            r.for_all("choose", pieces.over(), &lambdas.choose, args)?;
+        let dealt = self.dealt();
+        let Driver { state, lambdas, movers, measure, nodes, .. } = self;
+        for turn in Turn::all(sweep, turns, dealt) {
+            let level = (*nodes, measure.factor());
+            movers.find(r, state, (What::Communities, turn), level)?;
             if dealt.1 > 1 {
                 r.merge(&mut state.best)?;
             }
@@ -684,8 +531,6 @@ impl Driver<'_> {
         r.for_all("rooms", all, &lambdas.room, args)?;
         starts(r, lambdas, state, count)?;
         std::mem::swap(&mut state.count, &mut state.rooms);
-        let args = Args::new().writes("key", &mut state.key).writes("sum", &mut state.sum);
-        r.for_all("empty", Over::elements(words).whole(), &lambdas.empty, args)?;
         let args = Args::new()
             .reads("source", &state.source)
             .reads("target", &state.target)
@@ -701,8 +546,8 @@ impl Driver<'_> {
         let left = r.filter("pairs", taken, &lambdas.is_taken, args, pairs, Order::Kept)?;
         let args = Args::new()
             .reads("pairs", &*pairs)
-            .reads("key", &state.key)
-            .reads("sum", &state.sum)
+            .writes("key", &mut state.key)
+            .writes("sum", &mut state.sum)
             .writes("source", &mut state.source)
             .writes("target", &mut state.target)
             .writes("weight", &mut state.weight);

@@ -13,7 +13,9 @@
 //! The answer is the nodes of the last level. They are parts of parts, or pieces of communities, which are connected by definition.
 
 use super::Level;
-use super::program::{Driver, SWEEPS, State, TURNS, Turn};
+use super::moves::{Turn, What};
+use super::program::{Driver, SWEEPS, TURNS};
+use super::state::State;
 use crate::algorithm::frame::{Log, operators};
 use crate::collective::MergeOp;
 use crate::error::Result;
@@ -77,48 +79,19 @@ impl Driver<'_> {
         r.copy(&self.state.rest, &mut self.state.inner)?;
         // Other draws than those of sweeps.
         let sweep = SWEEPS + self.found.levels.len() as u32;
-        let Driver { state, lambdas, refining, pieces, measure, nodes, .. } = self;
+        let Driver { state, lambdas, refining, pieces, movers, measure, nodes, .. } = self;
         let all = Over::elements(*nodes).whole();
-        for when in Turn::all(sweep, PART_TURNS, dealt) {
-            if let Some(listed) = when.listed(once) {
-                let args = listed
-                    .to_part(Args::new())
-                    .reads("size", &state.size)
-                    .reads("own", &state.own)
-                    .reads("inner", &state.inner)
-                    .reads("of_whole", &state.of_whole)
-                    .scalar("factor", measure.factor());
-                pieces.choose(r, &state.source, &refining.asked, args)?;
-                pieces.clear(r, &lambdas.clear, (&state.source, &mut state.key, &mut state.sum))?;
-            }
-            let told = |args| when.to(args).scalar("once", u32::from(once));
-            let args = told(pieces.args(&state.source))
-                .reads("target", &state.target)
-                .reads("weight", &state.weight)
-                .reads("whole", &state.whole)
-                .reads("kept", &state.kept)
-                .reads("size", &state.size)
-                .reads("at", &state.at)
-                .reads("count", &state.count)
-                .writes("key", &mut state.key)
-                .writes("sum", &mut state.sum);
-            r.for_all("tally of parts", pieces.over(), &refining.tally_parts, args)?;
-            let args = told(pieces.args(&state.source))
-                .reads("target", &state.target)
-                .reads("whole", &state.whole)
-                .reads("kept", &state.kept)
-                .reads("key", &state.key)
-                .reads("sum", &state.sum)
+        if once {
+            let args = Args::new()
                 .reads("own", &state.own)
+                .reads("inner", &state.inner)
                 .reads("of_whole", &state.of_whole)
-                .reads("rest", &state.rest)
-                .reads("total", &state.total)
-                .reads("size", &state.size)
-                .reads("at", &state.at)
-                .reads("count", &state.count)
-                .writes("best", &mut state.best)
                 .scalar("factor", measure.factor());
-            r.for_all("choose a part", pieces.over(), &refining.choose_part, args)?;
+            pieces.choose(r, &state.source, &refining.asked, args)?;
+        }
+        for turn in Turn::all(sweep, PART_TURNS, dealt) {
+            let level = (*nodes, measure.factor());
+            movers.find(r, state, (What::Parts, turn), level)?;
             if dealt.1 > 1 {
                 r.merge(&mut state.best)?;
             }

@@ -1,6 +1,6 @@
 //! What the refinement of communities does with an element: lambdas for GPUs and host.
 
-use super::lambdas::{arc_of, claim, found, is_elsewhere, pair, rests, shortened};
+use super::lambdas::{arc_of, rests};
 use crate::operator::{Lambda, device, lambda};
 
 /// No part.
@@ -41,133 +41,30 @@ pub(super) fn rest_of(
 
 /// Whether a part weighs too little to the rest of its community.
 #[device]
-fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
+pub(super) fn is_loose(rest: u64, own: u64, all: u64, factor: f64) -> bool {
     (rest as f64) < factor * own as f64 * (all - own) as f64
 }
 
 /// Whether a part of so many nodes keeps all of them in this turn. Of several nodes none is asked; one alone is asked in its own turn.
 #[device]
-fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
+pub(super) fn stays(part: u32, nodes: u32, sweep: u64, turn: u32, turns: u32) -> bool {
     nodes != 1_u32 || rests(part, sweep, turn, turns)
 }
 
-/// Whether a piece is of a node that is asked: alone, and of weight enough to the rest of its community.
+/// Whether a piece is of a node that may be asked, while all are alone: of weight enough to the rest of its community.
 #[lambda]
 pub(super) fn asked(
     i: u64,
     pieces: Reads<u32>,
     source: Reads<u32>,
-    size: Reads<u32>,
     own: Reads<u64>,
     inner: Reads<u64>,
     of_whole: Reads<u64>,
     factor: f64,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    replica: u32,
-    replicas: u32,
 ) -> bool {
     let v = source[pieces[i]];
-    if stays(v, size[v], sweep, turn, turns) || is_elsewhere(v, sweep, replica, replicas) {
-        return false;
-    }
     let loose: bool = is_loose(inner[v], own[v], of_whole[v], factor);
     !loose
-}
-
-/// Arcs out of the nodes that are asked count for the parts that they lead to.
-#[lambda]
-pub(super) fn tally_parts(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    arcs: u64,
-    target: Reads<u32>,
-    weight: Reads<u64>,
-    whole: Reads<u32>,
-    kept: Reads<u32>,
-    size: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    once: u32,
-    key: Writes<u64>,
-    sum: Writes<u64>,
-) {
-    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
-    if e >= arcs {
-        return;
-    }
-    let from = source[e];
-    let to = target[e];
-    if from == to || whole[from] != whole[to] {
-        return;
-    }
-    if once == 1_u32 && stays(from, size[from], sweep, turn, turns) {
-        return;
-    }
-    let place = claim(key, pair(from, kept[to]), at[from], count[from]);
-    sum.add(place, weight[e]);
-}
-
-/// The best part for the nodes that are asked: of those that weigh enough to the rest, and of which no node is asked in this turn.
-#[lambda]
-pub(super) fn choose_part(
-    i: u64,
-    chosen: Reads<u32>,
-    pieces: Reads<u32>,
-    source: Reads<u32>,
-    arcs: u64,
-    target: Reads<u32>,
-    whole: Reads<u32>,
-    kept: Reads<u32>,
-    key: Reads<u64>,
-    sum: Reads<u64>,
-    own: Reads<u64>,
-    of_whole: Reads<u64>,
-    rest: Reads<u64>,
-    total: Reads<u64>,
-    size: Reads<u32>,
-    at: Reads<u32>,
-    count: Reads<u32>,
-    best: Writes<u64>,
-    factor: f64,
-    sweep: u64,
-    turn: u32,
-    turns: u32,
-    once: u32,
-) {
-    let e: u64 = arc_of(i, chosen, pieces, source, arcs);
-    if e >= arcs {
-        return;
-    }
-    let from = source[e];
-    let to = target[e];
-    if from == to || whole[from] != whole[to] {
-        return;
-    }
-    if once == 1_u32 && stays(from, size[from], sweep, turn, turns) {
-        return;
-    }
-    let there = kept[to];
-    if is_loose(rest[there], total[there], of_whole[there], factor) {
-        return;
-    }
-    let between: u64 = found(key, sum, pair(from, there), at[from], count[from]);
-    let gain = between as f64 - factor * own[from] as f64 * total[there] as f64;
-    if between == 0_u64 || gain < 0.0_f64 {
-        return;
-    }
-    if stays(there, size[there], sweep, turn, turns) {
-        let told = shortened(gain) << 32_u32 | (NONE - there) as u64;
-        if best[from] < told {
-            best.max(from, told);
-        }
-    }
 }
 
 /// All nodes that were asked in a turn join the parts that they chose.
@@ -301,8 +198,6 @@ pub(super) struct RefineLambdas {
     pub part: Lambda<()>,
     pub rest_of: Lambda<()>,
     pub asked: Lambda<bool>,
-    pub tally_parts: Lambda<()>,
-    pub choose_part: Lambda<()>,
     pub join_parts: Lambda<()>,
     pub rest_less: Lambda<()>,
     pub reach: Lambda<()>,
@@ -319,8 +214,6 @@ impl RefineLambdas {
             part: part(),
             rest_of: rest_of(),
             asked: asked(),
-            tally_parts: tally_parts(),
-            choose_part: choose_part(),
             join_parts: join_parts(),
             rest_less: rest_less(),
             reach: reach(),
@@ -342,7 +235,7 @@ mod tests {
         if !crate::operator::has_nvrtc() {
             return;
         }
-        let of_parts = [part(), rest_of(), tally_parts(), choose_part(), join_parts()];
+        let of_parts = [part(), rest_of(), join_parts()];
         let others = [rest_less(), reach(), jump(), first_part(), around(), few_kept()];
         for lambda in of_parts.into_iter().chain(others) {
             lambda.compile("sm_90").unwrap();

@@ -82,6 +82,7 @@ impl Algorithm for Leiden {
         "hive run leiden --graph road:12 --resolution 0.5 --verify --output communities.csv",
     ];
     const FORM: Form = Form::General;
+    const KERNELS: &'static [&'static str] = &["moves.cu"];
     const RANKS: Option<&'static str> = Some("the largest communities");
 
     fn check(config: &LeidenConfig) -> Result<()> {

@@ -69,6 +69,7 @@ impl Algorithm for Louvain {
         "hive run louvain --graph rmat:14 --resolution 0.5 --output communities.csv",
     ];
     const FORM: Form = Form::General;
+    const KERNELS: &'static [&'static str] = &["moves.cu"];
     const RANKS: Option<&'static str> = Some("the largest communities");
 
     fn check(config: &LouvainConfig) -> Result<()> {
