@@ -8,15 +8,15 @@
 // adds to one in global memory.
 // `moves_choose`: a block takes a piece of such a table, and leaves it empty.
 //
-// HIVE_PARTS: nodes that are alone join parts of their communities; else they move between communities. The host does not contract
-// floats, and finds the same.
+// With HIVE_PARTS nodes that are alone join parts of their communities (PARTS below); without, nodes move between communities. The host
+// finds the same moves (src/algorithm/communities/moves.rs), so floats are not contracted.
 //
 // Compiled with: -fmad=false -DHIVE_PARTS=0 | -fmad=false -DHIVE_PARTS=1
 
 #include "mix.cuh"
 
 #define THREADS 256u  // @host
-#define TURNS 8u      // @host nodes of a thread of `moves_few`, at most
+#define EACH 8u       // @host nodes of a thread of `moves_few`, at most
 #define FEW 32u       // @host arcs of a row that a team takes, at most
 #define SOME 256u     // @host a warp
 #define MANY 2048u    // @host a block; arcs of a piece of a longer row
@@ -196,7 +196,7 @@ __device__ __forceinline__ void take_few(const MovesArgs& a, const unsigned shor
 
 extern "C" __global__ void __launch_bounds__(THREADS) moves_few(const MovesArgs a) {
     // By length: for teams of 4, 8, 16 and 32, for a warp and for a block.
-    __shared__ unsigned short rows[6][TURNS * THREADS];
+    __shared__ unsigned short rows[6][EACH * THREADS];
     __shared__ u32 counts[6], begins[2];
     if (threadIdx.x < 6) counts[threadIdx.x] = 0;
     __syncthreads();

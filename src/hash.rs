@@ -5,7 +5,7 @@
 //! (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 
 /// 2^64 divided by the golden ratio, odd: steps counters far apart before they are mixed.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A bijection on 64 bits in which every input bit moves every output bit.
 #[inline]

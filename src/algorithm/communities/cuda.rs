@@ -3,7 +3,7 @@
 use super::moves::{Turn, What};
 use super::state::State;
 use crate::algorithm::arrays::device_arrays;
-use crate::device::kernels::moves::{FEW, MANY, MovesArgs, MovesCounts, SOME, THREADS, TURNS};
+use crate::device::kernels::moves::{EACH, FEW, MANY, MovesArgs, MovesCounts, SOME, THREADS};
 use crate::device::{CudaDevice, Function, Launch, source};
 use crate::error::Result;
 use crate::layout::memory::DeviceArray;
@@ -76,7 +76,7 @@ impl Workspace {
         let community = if what == What::Parts { &state.kept } else { &state.community };
         // Of few nodes there are more blocks of fewer.
         let blocks = nodes.div_ceil(THREADS as usize) as u32;
-        let each = (blocks / device.filling()).clamp(1, TURNS);
+        let each = (blocks / device.filling()).clamp(1, EACH);
         let args = MovesArgs {
             target: state.target.on_device()?,
             weight: state.weight.on_device()?,

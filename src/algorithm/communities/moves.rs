@@ -8,6 +8,7 @@ use crate::algorithm::frame::Engine;
 use crate::collective::{Element, Replicated};
 use crate::error::{Error, Result};
 use crate::fleet::Replica;
+use crate::hash::GOLDEN;
 use rayon::prelude::*;
 
 /// Who moves when.
@@ -284,8 +285,6 @@ impl Table {
 
 /// No community.
 const NONE: u32 = u32::MAX;
-/// 2^64 divided by the golden ratio.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests {

@@ -45,8 +45,8 @@ replicated_arrays! {
         source: Replicated<u32> = "sources", Gather, |s| s.arcs;
         target: Replicated<u32> = "targets", Gather, |s| s.arcs;
         weight: Replicated<u64> = "units", Gather, |s| s.arcs;
-        /// `[2 m]` a table with open addressing a node: (node, community) + 1, and the weight of the arcs between; 0 where it is not in
-        /// use.
+        /// `[2 m]` a table with open addressing a node: (node, community) + 1, and the weight of the arcs between. While a GPU finds moves,
+        /// the tables of the longest rows have community + 1. All is 0 between uses.
         key: Replicated<u64> = "pairs", Gather, |s| s.slots();
         sum: Replicated<u64> = "sums of pairs", Gather, |s| s.slots();
         /// `[n]` the node of the level that each node of the graph is in.
